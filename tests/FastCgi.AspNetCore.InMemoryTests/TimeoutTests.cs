@@ -148,7 +148,7 @@ public class TimeoutTests
     [InlineData("undelivered get/large 200 stop 12s unreset Close")]
     // A small receive buffer may not take even this.
     [InlineData("undelivered get 200 12s open delivered 1s ResetUnlessInput")]
-    // Its end is behind the response, so the web server could not know that the connection closes.
+    // The end of the connection would arrive after the response, too late for the web server to see it.
     [InlineData("undelivered get/large 200 9s 3s delivered get 200")]
     [InlineData("undelivered get/large 200 9s get<12 3s delivered get>12 200")]
     // It would occupy its place forever, even without a send timeout.

@@ -156,6 +156,7 @@ internal sealed class Doctor(
         where T : class
         => Judge(name, wrong is not null, () => report(wrong!));
 
+    /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
     private void Judge(string name, bool isWrong, Action report)
     {
         var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, name, out _) ??= LogThrottle.Once(time);

@@ -7,6 +7,7 @@ internal static class ForwardedHeaders
 
     private static readonly char[] s_separators = [',', ';'];
 
+    /// <returns>Each replaced value, with its header; empty if there is none.</returns>
     public static string FindTaken(FastCgiRequest request)
     {
         // The application may have replaced the features themselves.
@@ -52,6 +53,7 @@ internal static class ForwardedHeaders
             : value == "443" && header.Contains("port", StringComparison.OrdinalIgnoreCase);
     }
 
+    /// <summary>Gets the elements of a list, or the values of Forwarded (RFC 7239).</summary>
     private static IEnumerable<string> GetElements(string value)
         => value.Split(s_separators)
             .Select(static element => element[(element.IndexOf('=', StringComparison.Ordinal) + 1)..].Trim(' ', '"'))

@@ -70,6 +70,8 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
     public long WithClient { get; private init; }
     public long WithUser { get; private init; }
     public bool PassesAuthorization { get; private init; }
+
+    /// <summary>The number of requests without Authorization that got a challenge.</summary>
     public long Challenges { get; private init; }
 
     public static FrontEnd Sample(

@@ -30,6 +30,7 @@ internal sealed class UnmappedPaths
 
     public void End() => Volatile.Write(ref _isOver, true);
 
+    /// <returns>The segment; <see langword="null"/> if a request was served, or there were few.</returns>
     public string? FindPathBase()
     {
         using (_lock.Acquire())

@@ -69,12 +69,14 @@ internal sealed class BlockPool(int blockSize)
             _free.Push(block);
     }
 
+    /// <summary>Leaves a block to the garbage collector, because the application may still write to it.</summary>
     internal void Abandon(BufferBlock block)
     {
         block.IsRented = false;
         Interlocked.Decrement(ref _count);
     }
 
+    /// <summary>Frees half of the blocks that were not needed since the last call, rounded up.</summary>
     public void Trim()
     {
         using (_lock.Acquire())

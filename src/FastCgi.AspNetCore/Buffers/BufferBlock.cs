@@ -30,6 +30,8 @@ internal sealed class BufferBlock(int capacity, BlockPool? pool = null)
         End += bytes.Length;
     }
 
+    /// <summary>Returns the block to its pool, or leaves a leased one to the garbage collector.</summary>
+    /// <exception cref="InvalidOperationException">The block is already in its pool.</exception>
     public void Return()
     {
         if (pool is null)

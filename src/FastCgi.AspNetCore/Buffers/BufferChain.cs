@@ -52,6 +52,7 @@ internal struct BufferChain
         }
     }
 
+    /// <returns>The memory for the bytes, which the caller writes.</returns>
     public Span<byte> Write(BufferPool pool, int length)
     {
         if (!HasRoom(length))

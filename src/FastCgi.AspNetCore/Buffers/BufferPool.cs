@@ -14,6 +14,7 @@ internal sealed class BufferPool
     public long AllocatedBytes => _small.AllocatedBytes + _large.AllocatedBytes;
     public int RentedCount => _small.RentedCount + _large.RentedCount;
 
+    /// <summary>Rents a block. One that is larger than a large block is not pooled.</summary>
     public BufferBlock RentBlock(int minimumLength) => minimumLength switch
     {
         <= SmallBlockSize => _small.Rent(),
@@ -21,6 +22,7 @@ internal sealed class BufferPool
         _ => new BufferBlock(minimumLength),
     };
 
+    /// <summary>Frees unused blocks gradually after a peak. Called every second.</summary>
     public void Trim()
     {
         _small.Trim();

@@ -60,6 +60,7 @@ internal sealed class CgiMapping
     public static string DecodeUncached(ReadOnlySpan<byte> value)
         => Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
 
+    /// <summary>Decodes a value. The encoding may replace invalid bytes, or throw.</summary>
     private static bool TryDecode(Encoding? encoding, ReadOnlySpan<byte> value, [NotNullWhen(true)] out string? text)
     {
         text = null;

@@ -22,6 +22,8 @@ internal static class CgiResponseWriter
         return fields[..WriteFields(fields, headers, encodings)];
     }
 
+    /// <param name="lengthPosition">The position of Content-Length, if it is added later.</param>
+    /// <remarks>HAProxy changes a status before <c>Location</c>; lighttpd's authorizer requires it first.</remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,
@@ -132,6 +134,7 @@ internal static class CgiResponseWriter
         return written + WriteLineEnd(destination[written..]);
     }
 
+    /// <summary>Writes the status with its standard reason phrase, unless the application has set one.</summary>
     private static int WriteStatus(Span<byte> destination, int statusCode, string? reasonPhrase)
     {
         var written = WriteNumber(destination, "Status: "u8, statusCode);

@@ -17,6 +17,8 @@ internal static class HeaderNames
     private static readonly Dictionary<string, string>.AlternateLookup<ReadOnlySpan<char>> s_known =
         GetKnown().GetAlternateLookup<ReadOnlySpan<char>>();
 
+    /// <summary>Gets the header of a variable, including CONTENT_TYPE and CONTENT_LENGTH.</summary>
+    /// <returns><see langword="false"/> if the variable is not a header: no prefix, ignored, or not a token.</returns>
     public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
     {
         Span<char> name = stackalloc char[MaxKnownLength];

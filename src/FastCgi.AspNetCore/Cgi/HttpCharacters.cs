@@ -1,5 +1,6 @@
 namespace FastCgi.AspNetCore.Cgi;
 
+/// <summary>The characters that RFC 9110 allows in tokens and field values.</summary>
 internal static class HttpCharacters
 {
     private const string Alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -32,6 +33,7 @@ internal static class HttpCharacters
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
         => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
 
+    /// <summary>Whether a text is a token: a method or a field name (RFC 9110, section 5.6.2).</summary>
     public static bool IsToken(ReadOnlySpan<byte> value) => !value.IsEmpty && !value.ContainsAnyExcept(s_tokenBytes);
 
     /// <summary>Whether a Host is valid in Kestrel, or has an empty port, as from nginx on a Unix socket.</summary>

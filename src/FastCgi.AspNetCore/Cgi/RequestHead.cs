@@ -2,14 +2,21 @@ namespace FastCgi.AspNetCore.Cgi;
 
 internal struct RequestHead
 {
+    /// <summary>The constant of <c>HttpMethods</c> if there is one.</summary>
     public string Method;
+
+    /// <summary>The client's protocol; the constant of <c>HttpProtocol</c> if there is one.</summary>
     public string Protocol;
 
     public string PathBase;
 
     /// <summary>The path without the base, decoded except for <c>%2F</c>.</summary>
     public string Path;
+
+    /// <summary>The query including <c>?</c>, or empty.</summary>
     public string QueryString;
+
+    /// <summary>The length of the body; <see langword="null"/> if the web server did not send it.</summary>
     public long? ContentLength;
 
     /// <summary>The offset of the Host header in the parameters; negative if absent.</summary>

@@ -29,6 +29,7 @@ internal sealed class StringCache
         return created;
     }
 
+    /// <summary>Hashes the length and eight bytes at each end.</summary>
     private static uint Hash(ReadOnlySpan<byte> bytes)
     {
         ulong head, tail;

@@ -25,6 +25,7 @@ internal static class HeldLock
 
     public static void OnExited() => t_isHeld = false;
 
+    /// <summary>Called before code that is not part of this server.</summary>
     public static void RequireNone(string what)
     {
         if (Invariants.AreChecked && t_isHeld)

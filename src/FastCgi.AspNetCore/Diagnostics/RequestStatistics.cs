@@ -40,6 +40,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         }
     }
 
+    /// <param name="beganAt">The start; 0 if the request started before recording did.</param>
     public void Add(long beganAt)
     {
         if (beganAt > 0 && beganAt >= Volatile.Read(ref _watchedSince))

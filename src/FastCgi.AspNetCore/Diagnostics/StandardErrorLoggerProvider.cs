@@ -39,6 +39,7 @@ internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAc
             }
             catch (ObjectDisposedException)
             {
+                // The request has ended.
             }
         }
     }

@@ -6,6 +6,7 @@ internal static class ThreadRoot
     // A log provider that blocks must not prevent the end of the process.
     private static readonly TimeSpan s_reportTime = TimeSpan.FromSeconds(2);
 
+    /// <summary>Starts a background thread without the caller's execution context.</summary>
     public static Thread Start(string name, Action main, ILogger log)
     {
         var thread = new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name };
@@ -22,9 +23,11 @@ internal static class ThreadRoot
     /// <summary>Logs on the thread pool, for a thread that a log provider must not block.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
 
-    /// <summary>Logs, and waits: a process that is about to end would lose the message.</summary>
+    /// <summary>
+    /// Logs, and waits: a process that is about to end would lose the message. Uses no thread of the pool, which
+    /// handlers may block.
+    /// </summary>
     public static void ReportAndWait(ILogger log, Action<ILogger> report)
-        // Not on the thread pool, which handlers may block.
         => Start("FastCgi report", () => report(log), log).Join(s_reportTime);
 
     /// <summary>Runs an asynchronous method on the thread pool without the caller's execution context.</summary>

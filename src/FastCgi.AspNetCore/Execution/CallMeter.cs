@@ -44,6 +44,7 @@ internal sealed class CallMeter(ThreadPlatform platform, TimeProvider time)
             _start = Now;
     }
 
+    /// <returns>The cost of the call; null if it was not measured.</returns>
     public CallCost? End()
     {
         if (!_isTimed)

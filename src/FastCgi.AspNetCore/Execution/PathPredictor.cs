@@ -15,6 +15,7 @@ internal readonly record struct Prediction(bool IsKnown, bool IsSure, bool Sleep
     // Some calls of a path that is often long may be short.
     private const int LongMicroseconds = 250;
 
+    /// <summary>Whether the handler is likely to return before another thread could be woken.</summary>
     public bool IsShort => !Sleeps && Microseconds < ShortMicroseconds;
 
     public bool IsLong => Microseconds >= LongMicroseconds;
@@ -71,6 +72,7 @@ internal sealed class PathPredictor
         LearnSimilar(path, new CallCost(0, IsAsleep: true));
     }
 
+    /// <summary>Records that a call that was not measured took unexpectedly long.</summary>
     public void OnSurprise(PathKey path)
     {
         ref var place = ref _own[Index(path.Own)];

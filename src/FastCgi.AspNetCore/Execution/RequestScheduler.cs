@@ -35,12 +35,14 @@ internal sealed class RequestScheduler
         Workers.EnsureSpare();
     }
 
+    /// <summary>Stops queuing, so that all requests can complete.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
         Watchdog.OnActivity();
     }
 
+    /// <summary>Ends the threads after the connections are closed. It may be called more than once.</summary>
     public void Stop()
     {
         Watchdog.Stop();
@@ -170,6 +172,7 @@ internal sealed class RequestScheduler
         return worker.Leave() == Hold.Loop;
     }
 
+    /// <summary>Queues reports. While log providers block all threads for them, further ones are lost.</summary>
     private void ReportLater(IReadOnlyList<Action> reports)
     {
         foreach (var report in reports.Take(MaxWaitingReports - Workers.ServerWaitingCount))
@@ -215,6 +218,7 @@ internal sealed class RequestScheduler
         return hold == Hold.Loop;
     }
 
+    /// <summary>Executes a request. Whatever it throws, the thread still has to find out what it holds.</summary>
     private (bool HasReturned, CallCost? Cost) Execute(FastCgiRequest request, CallMeter? meter, Prediction expected)
     {
         try
@@ -270,7 +274,7 @@ internal sealed class RequestScheduler
             if (hold == Hold.Nothing)
                 return false;
 
-            // This thread takes a request that computes after its loop, if that has nothing else to do.
+            // If the loop has nothing else to do, this thread itself runs the request after the loop.
             var computes = hold == Hold.Seat;
             if (computes)
                 loop.CountWork(expected.Microseconds);

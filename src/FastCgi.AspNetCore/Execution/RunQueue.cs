@@ -1,7 +1,9 @@
 namespace FastCgi.AspNetCore.Execution;
 
+/// <summary>The events from which a loop creates its next batch.</summary>
 internal enum BatchSource : byte
 {
+    /// <summary>Only events that the loop has already received.</summary>
     Received,
 
     Poll,
@@ -16,6 +18,7 @@ internal enum BatchResult : byte
     /// <summary>There is no batch. Never returned for <see cref="BatchSource.Wait"/>.</summary>
     None,
 
+    /// <summary>The loop has ended. The thread must not access it.</summary>
     Ended,
 }
 

@@ -31,6 +31,7 @@ internal sealed class StallWatchdog(
 
     private readonly List<Worker> _watched = [];
     private readonly Lock _lock = new();
+    // Guarded by the lock.
     private readonly List<FastCgiResponse> _corked = [];
     private bool _hasDeadlines;
 
@@ -40,6 +41,7 @@ internal sealed class StallWatchdog(
     private long _lastFlush;
     private long _handOverCount;
 
+    /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
     public long HandOverCount => Volatile.Read(ref _handOverCount);
 
@@ -49,6 +51,7 @@ internal sealed class StallWatchdog(
         platform.Start("FastCgi watchdog", this);
     }
 
+    /// <summary>Stops sampling. It may be called more than once, and at any time.</summary>
     public void Stop()
     {
         Volatile.Write(ref _isStopping, true);
@@ -82,6 +85,7 @@ internal sealed class StallWatchdog(
         return false;
     }
 
+    /// <summary>Samples all threads and deadlines once. Only one thread at a time may call it.</summary>
     public SampleResult Sample()
     {
         var result = new SampleResult();

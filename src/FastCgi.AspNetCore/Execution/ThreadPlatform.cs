@@ -13,12 +13,14 @@ internal class ThreadPlatform(ILogger log)
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
     public virtual void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
+    /// <summary>Lets other threads query the state of this thread; null if the system cannot report it.</summary>
     public virtual ThreadProbe? ProbeThisThread() => null;
 
     /// <summary>Gets what this thread has used; null if it cannot be known now.</summary>
     /// <remarks>On a system that never reports it, all time counts as sleep.</remarks>
     public virtual ThreadUsage? GetUsageOfThisThread() => new(Processor: 0, GetPauses());
 
+    /// <summary>Executes a memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
 
     /// <summary>Logs a failure and waits, so that a repeated failure does not keep a processor busy.</summary>
@@ -68,6 +70,7 @@ internal class ThreadPlatform(ILogger log)
     }
 }
 
+/// <summary>The work of a thread, step by step.</summary>
 internal abstract class ThreadBody
 {
     // For shorter waits, waking up early is not worth an event.
@@ -84,6 +87,7 @@ internal abstract class ThreadBody
     /// <returns>How long to wait for a wake-up before the next step; null to end the thread.</returns>
     public abstract TimeSpan? Step();
 
+    /// <summary>Ends the wait before the next step. Any thread may call it, at any time.</summary>
     public void Wake() => Uninterrupted.Do(_wake, static wake => wake.Set());
 
     public void TakeWake() => _wake.Reset();
@@ -102,6 +106,7 @@ internal abstract class ThreadBody
     }
 }
 
+/// <summary>Reports the state of a thread to other threads.</summary>
 internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIsSleeping)
 {
     public long ProcessorTime => getProcessorTime();

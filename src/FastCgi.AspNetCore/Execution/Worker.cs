@@ -5,10 +5,12 @@ internal enum Hold : byte
 {
     Nothing,
 
+    /// <summary>One of the threads for calls of the server itself that may block: the status and reports.</summary>
     Server,
 
     Loop,
 
+    /// <summary>A seat, of which there is one per processor, for requests that compute.</summary>
     Seat,
 
     Thread,
@@ -40,8 +42,14 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     /// <summary>Whether the thread was idle and has been woken. Changed by the pool.</summary>
     public bool IsWaking { get; set; }
+
+    /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
     public Hold Hold { get; set; }
+
+    /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
     public long SleepPeriod { get; set; }
+
+    /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
     public CallMeter Meter { get; } = scheduler.CreateMeter();
@@ -49,6 +57,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     public Sample Seen { get; } = new();
     public long CurrentCall => Volatile.Read(ref _call);
     public long CallCount => Volatile.Read(ref _callCount);
+
+    /// <summary>The path of the current call; none if the call is the server's own, such as the status.</summary>
     public PathKey Path { get; private set; }
 
     public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));

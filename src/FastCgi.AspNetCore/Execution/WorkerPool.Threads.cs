@@ -36,6 +36,7 @@ internal sealed partial class WorkerPool
             ThreadRoot.Report(log, log => log.ThreadsOutOfResources(count, exception));
     }
 
+    /// <summary>Ends idle threads, and the others when they become idle. It may be called more than once.</summary>
     public void Stop()
     {
         List<Worker> idle;
@@ -165,6 +166,7 @@ internal sealed partial class WorkerPool
         Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More was released than taken.");
     }
 
+    /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>
     private bool TryCountStart()
     {
         var wanted = Math.Min(WaitingCount, ThreadRoom) + _waiting[(int)Hold.Loop].Count

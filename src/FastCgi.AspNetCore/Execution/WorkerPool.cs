@@ -66,9 +66,12 @@ internal sealed partial class WorkerPool(
     private bool _isUnbounded;
     private bool _isStopping;
 
+    // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
 
     public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
+
+    /// <summary>The number of requests that wait for a thread because the limit is reached.</summary>
     public int WaitingCount => _waiting[(int)Hold.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
@@ -304,6 +307,7 @@ internal sealed partial class WorkerPool(
         _isDelayed = false;
     }
 
+    /// <summary>Whether the first request has slept or used a processor since the previous sample.</summary>
     private bool HasFirstRun()
     {
         if (_firstThread is not { IsSleeping: false } thread)
@@ -314,6 +318,8 @@ internal sealed partial class WorkerPool(
         return _firstProcessorTime != before;
     }
 
+    /// <summary>Wakes a thread if there is work that can be done now.</summary>
+    /// <param name="processors">The number of processors that are in use without a seat.</param>
     public bool WakeForWaiting(int processors = 0)
     {
         Worker? woken;
@@ -329,6 +335,7 @@ internal sealed partial class WorkerPool(
         return true;
     }
 
+    /// <summary>Prepares a stop: loops no longer wait for a thread, nor requests for the first request.</summary>
     public void BeginStop()
     {
         using (_lock.Acquire())

@@ -31,18 +31,19 @@ internal sealed partial class FastCgiServer(
     // Whether the start has succeeded, as soon as it is over.
     private readonly TaskCompletionSource<bool> _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // Its continuations need no thread of the pool, which handlers may block.
-    private readonly TaskCompletionSource _stopped = new();
+    // Exists as soon as a stop begins. Its continuations need no thread of the pool, which handlers may block.
+    private TaskCompletionSource? _stopped;
     private Engine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
     private bool _isStarted;
-    private bool _isStopping;
     private long _startedAt;
 
     public IFeatureCollection Features { get; } =
         new FeatureCollection { [typeof(IServerAddressesFeature)] = addresses };
     public DateTimeOffset StartedAt { get; private set; }
+
+    /// <summary>The time since the start, independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
     public DateTimeOffset Now => _time.GetUtcNow();
     public EventJournal Journal => journal;
@@ -57,7 +58,7 @@ internal sealed partial class FastCgiServer(
     public bool HasEpoll => UsesEpoll && _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
     public bool IsRunning => _startEnded.Task.IsCompleted && _startEnded.Task.Result && !IsStopping;
-    public bool IsStopping => Volatile.Read(ref _isStopping);
+    public bool IsStopping => Volatile.Read(ref _stopped) is not null;
     public FastCgiServerOptions Options => options.Value;
     public ConnectionManager? Connections { get; private set; }
     public ServerContext? Context { get; private set; }
@@ -68,7 +69,7 @@ internal sealed partial class FastCgiServer(
     {
         using (_stopLock.Acquire())
         {
-            if (_isStarted || _isStopping)
+            if (_isStarted || _stopped is not null)
                 throw new InvalidOperationException("The server has already been started or stopped.");
             _isStarted = true;
         }
@@ -81,6 +82,7 @@ internal sealed partial class FastCgiServer(
         }
         catch
         {
+            // Close bound endpoints.
             _startEnded.SetResult(false);
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
@@ -90,10 +92,11 @@ internal sealed partial class FastCgiServer(
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         bool isFirst;
+        TaskCompletionSource stopped;
         using (_stopLock.Acquire())
         {
-            isFirst = !_isStopping;
-            Volatile.Write(ref _isStopping, true);
+            isFirst = _stopped is null;
+            stopped = _stopped ??= new TaskCompletionSource();
         }
 
         // A later call may cancel sooner: Dispose does not wait.
@@ -102,11 +105,11 @@ internal sealed partial class FastCgiServer(
         if (isFirst)
         {
             await StopCoreAsync(_stopNow.Token).ConfigureAwait(false);
-            _stopped.SetResult();
+            stopped.SetResult();
         }
         else
         {
-            await _stopped.Task.ConfigureAwait(false);
+            await stopped.Task.ConfigureAwait(false);
         }
     }
 
@@ -225,6 +228,7 @@ internal sealed partial class FastCgiServer(
         return null;
     });
 
+    /// <summary>Runs a step of the stop. A failure does not prevent the others.</summary>
     private async Task RunStepAsync(string step, Func<Task?> action)
     {
         try
@@ -234,6 +238,7 @@ internal sealed partial class FastCgiServer(
         }
         catch (OperationCanceledException)
         {
+            // The shutdown timed out.
         }
         catch (Exception exception)
         {

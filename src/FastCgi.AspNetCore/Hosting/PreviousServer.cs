@@ -13,6 +13,7 @@ internal sealed class PreviousServer(ServiceDescriptor? registration, IServicePr
     public static bool HasOwnEndpoints(IConfiguration? configuration)
         => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
 
+    /// <param name="preferAddresses">Whether the addresses override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
         IReadOnlyList<string> addresses,
         bool preferAddresses,
@@ -35,6 +36,7 @@ internal sealed class PreviousServer(ServiceDescriptor? registration, IServicePr
         await _server.StartAsync(counted, cancellationToken).ConfigureAwait(false);
     }
 
+    /// <returns>Whether requests run, and the number of requests since the start.</returns>
     public (bool IsUsed, long Count) GetUse()
     {
         var ended = Interlocked.Read(ref _endedCount);

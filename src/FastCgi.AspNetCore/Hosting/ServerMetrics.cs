@@ -63,6 +63,7 @@ internal static class ServerMetrics
             () => scheduler.Workers.WaitingCount);
     }
 
+    /// <param name="limit">The limit of the value, which is a metric too.</param>
     private static void Gauge(
         Meter meter, string name, string unit, string description, Func<long> read, long? limit = null)
     {

@@ -27,6 +27,7 @@ internal sealed class SystemdNotifier(
             : null;
     }
 
+    /// <summary>Reports that the server is ready, and starts watchdog notifications, two per timeout.</summary>
     public void Ready(int endpoints, CancellationToken cancellationToken)
     {
         var status = string.Create(

@@ -20,6 +20,7 @@ internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
         => Control(ControlAdd, descriptor, events, data)
             || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
+    /// <summary>Changes the events, and reports pending ones again.</summary>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
 
     /// <summary>Removes a descriptor. Closing its last duplicate removes it too.</summary>

@@ -17,6 +17,7 @@ internal sealed partial class FolderLock : IDisposable
 
     public string Folder { get; }
 
+    /// <returns>Whether no other process holds the lock, or the system cannot lock the folder.</returns>
     public bool TryAcquire()
     {
         while (!_handle.IsInvalid && flock(_handle, Exclusive | NonBlocking) != 0)

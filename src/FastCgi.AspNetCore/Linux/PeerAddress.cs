@@ -14,6 +14,7 @@ internal static class PeerAddress
         }
     }
 
+    /// <summary>Describes the peer process of a Unix socket, which has no address.</summary>
     public static string? DescribeProcess(Socket socket)
         => PeerCredentials.Get(socket) is { } peer
             ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "

@@ -8,6 +8,7 @@ internal static class PrivateFolder
     private const int RootColumn = 3;
     private const int MountPointColumn = 4;
 
+    /// <returns>The private folder that contains a path; <see langword="null"/> if there is none.</returns>
     public static string? Find(string path, string mounts)
         => SystemFile.Read(mounts)?.Split('\n').Select(static line => line.Split(' '))
             .Where(static mount => mount.Length > MountPointColumn

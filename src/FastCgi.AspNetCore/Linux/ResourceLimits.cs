@@ -8,6 +8,7 @@ internal static partial class ResourceLimits
     private const int Threads = 6;
     private const int Descriptors = 7;
 
+    /// <summary>The maximum number of descriptors of the process; the usual default if unknown.</summary>
     public static long GetDescriptors()
         => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
 
@@ -15,6 +16,7 @@ internal static partial class ResourceLimits
     public static long? GetThreadsOfUser()
         => Environment.IsPrivilegedProcess || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
+    /// <summary>The maximum backlog of a listening socket; unlimited if unknown.</summary>
     public static int GetBacklog(string path = "/proc/sys/net/core/somaxconn")
         => int.TryParse(SystemFile.Read(path).AsSpan().Trim(), CultureInfo.InvariantCulture, out var limit)
             ? limit

@@ -78,6 +78,7 @@ internal static partial class SocketFile
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, out Statx status);
 
+    /// <summary>struct statx, which is the same on every processor.</summary>
     [StructLayout(LayoutKind.Sequential, Size = 256)]
     private struct Statx
     {

@@ -5,6 +5,7 @@ internal static unsafe partial class SystemAccounts
     // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
+    /// <summary>The name of the user of this process; its number if it has no name, as in containers.</summary>
     public static string ProcessUser
         => OperatingSystem.IsWindows() ? Environment.UserName : GetUserName(geteuid());
 

@@ -2,6 +2,7 @@ namespace FastCgi.AspNetCore.Linux;
 
 internal static class SystemFile
 {
+    /// <returns>The text of a file; <see langword="null"/> if it cannot be read.</returns>
     public static string? Read(string path)
     {
         try

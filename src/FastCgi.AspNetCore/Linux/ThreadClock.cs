@@ -37,6 +37,7 @@ internal static partial class ThreadClock
         return ToNanoseconds(time);
     }
 
+    /// <returns>The CPU time of the current thread in nanoseconds.</returns>
     public static long GetProcessorTime() => clock_gettime(ThisThread, out var time) == 0 ? ToNanoseconds(time) : 0;
 
     /// <summary>Reads /proc/thread-self/schedstat: CPU time, time spent waiting for a processor, and turns.</summary>

@@ -26,6 +26,7 @@ internal sealed class ThreadStateFile : IDisposable
             Interlocked.Decrement(ref s_openCount);
     }
 
+    /// <summary>Reads the state in a few microseconds; <see langword="null"/> if unknown.</summary>
     public bool? IsSleeping
     {
         get

@@ -2,6 +2,7 @@ using System.Buffers.Binary;
 
 namespace FastCgi.AspNetCore.Protocol;
 
+/// <summary>Writes name-value pairs (FastCGI specification, section 3.4), lengths in their shortest form.</summary>
 internal static class NameValuePairWriter
 {
     public static int GetLength(int nameLength, int valueLength)

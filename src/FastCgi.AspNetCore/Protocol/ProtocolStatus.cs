@@ -5,6 +5,7 @@ internal enum ProtocolStatus : byte
 {
     RequestComplete = 0,
 
+    /// <summary>A concurrent request on a connection that is not multiplexed.</summary>
     CantMultiplexConnection = 1,
 
     Overloaded = 2,

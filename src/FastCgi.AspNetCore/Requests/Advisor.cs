@@ -12,10 +12,12 @@ internal abstract class Advisor
     /// <summary>Whether ordinary responses matter too, because they can refute a symptom.</summary>
     public bool SeesAllResponses { get; protected set; } = true;
 
+    /// <summary>Called before the response: an operator who sees it also finds the explanation.</summary>
     public abstract void CheckRequest(FastCgiRequest request);
 
     public abstract void CheckResponse(FastCgiRequest request);
 
+    /// <summary>Called if the web server aborts a request of <see cref="MinGivenUpAge"/> without response.</summary>
     public abstract void OnGivenUp(string? software, TimeSpan age);
 
     public abstract void OnSlow(RequestDescription request);

@@ -1,5 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
+/// <summary>A body, which has neither a length nor a position.</summary>
 internal abstract class BodyStream : Stream
 {
     public override bool CanSeek => false;

@@ -15,6 +15,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         set => Lazy.AbortedToken = new(value);
     }
 
+    /// <summary>Whether the application has written everything that the client expects.</summary>
     public bool HasResponded => _hasResponded;
 
     public void Abort()
@@ -28,6 +29,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>Whether the web server is HAProxy: a reset while a client reads slowly can crash 2.6.12.</summary>
     public override bool ForbidsReset => WebServer == WebServerKind.HaProxy;
 
+    /// <summary>Called under the lock, when nothing may be canceled any more.</summary>
     public void OnResponded() => _hasResponded = !IsAborted;
 
     protected override Exception OnAborting(
@@ -105,6 +107,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             ? statusCode
             : StatusCodes.Status500InternalServerError;
 
+    /// <summary>Records and logs an error. Call it without the lock.</summary>
     public override void ReportApplicationError(Exception exception)
     {
         // A handler that awaits a disconnected client gets this exception, which is not an application error.

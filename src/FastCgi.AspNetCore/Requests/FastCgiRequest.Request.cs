@@ -85,10 +85,12 @@ internal abstract partial class FastCgiRequest :
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
+    /// <summary>Whether the application has set the client's address, the scheme, the host, or their feature.</summary>
     public bool HasNewOrigin
         => _headers is { HasNewHost: true }
             || _lazy is { Scheme: not null } or { HasNewOrigin: true } or { Addresses.HasNewAddress: true };
 
+    /// <summary>Null unless the client uses TLS to the web server.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
         ? _lazy?.TlsConnection ?? Keep(
             ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
@@ -121,6 +123,7 @@ internal abstract partial class FastCgiRequest :
         where T : class
         => Interlocked.CompareExchange(ref kept, made, null) ?? made;
 
+    /// <summary>Gets the web server's id of the request, if configured and safe to log.</summary>
     private string? GetWebServerIdentifier()
         => Server.Options.TraceIdentifierParameter is { Length: > 0 } name
             && Parameters.GetVariable(name) is { } identifier && HttpCharacters.IsTraceIdentifier(identifier)

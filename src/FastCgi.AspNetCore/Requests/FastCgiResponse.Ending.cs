@@ -43,12 +43,15 @@ internal sealed partial class FastCgiResponse
         _request.EndStdin(scope);
     }
 
+    /// <summary>Queues and sends the end, unless the response is already complete.</summary>
+    /// <exception cref="InvalidOperationException">The body is too short, or sending is impossible.</exception>
     public void Finish()
     {
         if (!IsCompleted)
             End(ProtocolStatus.RequestComplete, isReplaced: false, body: null);
     }
 
+    /// <summary>Ends the response so that the client sees that it is incomplete.</summary>
     public void Cut()
     {
         CompletedRequest ended;
@@ -69,6 +72,7 @@ internal sealed partial class FastCgiResponse
         return End(status, isReplaced: true, body);
     }
 
+    /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
     public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
 
     // Before status and headers are checked, as in Kestrel.

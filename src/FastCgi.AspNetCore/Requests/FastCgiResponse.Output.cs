@@ -58,6 +58,7 @@ internal sealed partial class FastCgiResponse
         return false;
     }
 
+    /// <summary>Sends the output of a flush. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(bool isHeld, CancellationToken cancellationToken) => isHeld
         ? new(new FlushResult(isCanceled: false, isCompleted: _request.Connection.Output.IsClosed))
         : _request.SendAsync(cancellationToken);
@@ -90,6 +91,7 @@ internal sealed partial class FastCgiResponse
             _cork = sendsAtEnd ? CorkState.CorkedUntilEnd : CorkState.Corked;
     }
 
+    /// <summary>Queues held output for the caller to send, because the application awaits.</summary>
     public void Yield()
     {
         using var scope = _request.EnterLock();
@@ -98,6 +100,7 @@ internal sealed partial class FastCgiResponse
         QueueHeld(scope);
     }
 
+    /// <summary>Sends held output, and each later flush at once.</summary>
     public void Uncork()
     {
         using (var scope = _request.EnterLock())

@@ -31,6 +31,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
+    /// <summary>The running OnStarting callbacks, which the application may not await.</summary>
     public Task? Starting => Volatile.Read(ref _starting);
 
     /// <summary>Calls the OnStarting callbacks. If one throws, the response fails and the rest are skipped.</summary>
@@ -141,6 +142,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
+    /// <summary>Called after an attempt to start: if it has failed, the headers can be changed again.</summary>
     private void EndStart()
     {
         if (!_hasStarted)

@@ -23,6 +23,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     // Whether the OnCompleted callbacks have been called, so that no more are accepted. Used under the lock.
     private bool _isCompletedFired;
+    // Set once, under the lock.
     private volatile bool _hasStarted;
 
     public FastCgiResponse(FastCgiRequest request, bool isHead)
@@ -49,6 +50,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <exception cref="InvalidOperationException">The response has started, or a character is invalid.</exception>
     public string? ReasonPhrase
     {
         get => _reasonPhrase;
@@ -129,6 +131,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>Called after the application has returned. Callbacks may still register more callbacks.</summary>
     public void Close(ConnectionScope scope)
     {
         _isCompletedFired = !HasOnCompleted;

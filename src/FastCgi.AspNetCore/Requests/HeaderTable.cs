@@ -12,6 +12,8 @@ internal struct HeaderTable()
     private Dictionary<string, int>? _index;
 
     public int Count { get; private set; }
+
+    /// <summary>The number in <c>Content-Length</c>, which has the same value as the text.</summary>
     public long? ContentLength { get; private set; }
 
     public readonly ReadOnlySpan<KeyValuePair<string, StringValues>> Entries
@@ -24,6 +26,7 @@ internal struct HeaderTable()
         }
     }
 
+    /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
     public int Find(string name)
     {
         if (Count > IndexThreshold)

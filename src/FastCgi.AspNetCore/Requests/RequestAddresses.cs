@@ -1,5 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
+/// <summary>The addresses of the client and of the web server (RFC 3875, section 4.1).</summary>
 internal sealed class RequestAddresses : IHttpConnectionFeature
 {
     private readonly IPAddress? _sentAddress;

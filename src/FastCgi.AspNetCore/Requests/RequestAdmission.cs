@@ -17,6 +17,7 @@ internal sealed class RequestAdmission(
     private long _ordinaryCount;
     private int _statusCount;
 
+    // The status reads this without the lock.
     public int QueuedCount => _queue.Count;
 
     /// <summary>The number of slots in use. An aborted request keeps its slot until its application returns.</summary>
@@ -119,6 +120,7 @@ internal sealed class RequestAdmission(
         return false;
     }
 
+    /// <returns>The request that gets the slot, if any waits.</returns>
     private RequestStream? PassSlot(RequestStream request)
     {
         var slot = request.Slot;

@@ -55,6 +55,7 @@ internal sealed class RequestBodyStream(FastCgiRequest request) : BodyStream
     {
         if (result.IsCanceled)
         {
+            // Releases the result, and consumes nothing.
             request.Body.AdvanceTo(default, default, isRestLeased: false);
             throw new OperationCanceledException("The read was canceled");
         }

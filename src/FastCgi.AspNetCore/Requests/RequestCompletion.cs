@@ -3,8 +3,10 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>Releases the slot, ends the request once, runs callbacks, disposes: no step prevents the next.</summary>
 internal static class RequestCompletion
 {
+    /// <summary>Completes a request whose application has returned, thrown, or was not called. Never throws.</summary>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
+        // Most requests need no state machine.
         if (exception is not null || request.Response is { Starting.IsCompleted: false }
             or { HasStarted: false, HasOnStarting: true })
         {

@@ -15,6 +15,9 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
     private int _lookUps;
     private volatile bool _isLoaded;
 
+    /// <summary>Whether the application has set the host.</summary>
+    public bool HasNewHost { get; private set; }
+
     public override long? ContentLength
     {
         get => _isLoaded ? base.ContentLength : request.Head.ContentLength;
@@ -58,9 +61,6 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
         Table = table;
         _isLoaded = true;
     }
-
-    /// <summary>Whether the application has set the host.</summary>
-    public bool HasNewHost { get; private set; }
 
     protected override void Validate(string name, StringValues value)
         => HasNewHost |= name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase);
@@ -110,6 +110,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection
             : host;
     }
 
+    /// <summary>Whether the text is a complete name or address, so that a port may follow.</summary>
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
     private string? CreateHost()

@@ -8,6 +8,7 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     public int Length => bytes.Length;
     public ReadOnlySpan<byte> Span => bytes;
 
+    /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
         HeldLock.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));

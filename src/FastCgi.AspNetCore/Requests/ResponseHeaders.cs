@@ -5,7 +5,11 @@ internal sealed class ResponseHeaders : HeaderCollection
 {
     private Dictionary<string, Encoding>? _encodings;
 
+    /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
+
+    /// <summary>Whether the application has set a header that belongs to the web server.</summary>
+    public bool HasReservedHeader { get; private set; }
 
     public void Restart()
     {
@@ -14,6 +18,7 @@ internal sealed class ResponseHeaders : HeaderCollection
         _encodings = null;
     }
 
+    /// <returns><see langword="null"/> if all fields are ASCII.</returns>
     public byte[]? Encode()
         => _encodings is null ? null : CgiResponseWriter.EncodeFields(Table.Entries, _encodings);
 
@@ -24,9 +29,6 @@ internal sealed class ResponseHeaders : HeaderCollection
             Table.Remove(name);
         Table.Set(header.Key, header.Value);
     }
-
-    /// <summary>Whether the application has set a header that belongs to the web server.</summary>
-    public bool HasReservedHeader { get; private set; }
 
     protected override void Validate(string name, StringValues value)
     {

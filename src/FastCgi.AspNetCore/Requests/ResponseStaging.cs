@@ -10,8 +10,10 @@ internal struct ResponseStaging(FastCgiRequest request)
     // Room before the first block for a usual header block. A longer one gets separate blocks.
     private const int HeadReserve = 512;
     private const int LengthReserve = 40;
+    // Room after the last record for the end of the request.
     private const int EndReserve = (2 * ProtocolConstants.HeaderLength) + RecordWriter.FixedRecordLength;
 
+    /// <summary>The maximum length of one block, which becomes one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
     public const int NoPosition = -1;
@@ -31,24 +33,32 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     // The holder of memory that was not advanced over. Unless it is Nobody, the last block must not be pooled again.
     private int _leaseHolder;
+    // The length of the held flush within the staged bytes.
     private long _flushedLength = NotHeld;
 
     // Where the header block gets a Content-Length if the response ends before it is taken.
     private int _lengthPosition = NoPosition;
 
     public long BytesWritten;
+
+    /// <summary>The Content-Length that was sent, after the start.</summary>
     public long? DeclaredLength;
     public StandardErrorWriter? ErrorWriter;
+
+    /// <summary>Whether the response may have a body; true until it starts.</summary>
     public bool CanWriteBody { get; set; } = true;
 
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     public long Length { get; private set; }
+
+    /// <summary>The staged bytes that follow a held flush, if any.</summary>
     public readonly long UnflushedLength => Length - Math.Max(_flushedLength, 0);
 
     public readonly long HeldLength => _blocks.HeldLength;
     public readonly bool IsFlushHeld => _flushedLength != NotHeld;
 
+    /// <param name="isSpan">Whether the application gets a span of the memory.</param>
     public Memory<byte> Lease(int sizeHint, bool isSpan)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
@@ -79,6 +89,7 @@ internal struct ResponseStaging(FastCgiRequest request)
             EndLease();
     }
 
+    /// <summary>Ends the lease: its memory can no longer be advanced.</summary>
     public void EndLease()
     {
         if (_scratch is not null && _leaseHolder == Nobody)

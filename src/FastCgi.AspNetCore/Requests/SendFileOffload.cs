@@ -90,6 +90,7 @@ internal sealed class SendFileOffload
         return HasLink(file, root) ? "its path contains a symbolic link" : null;
     }
 
+    /// <summary>Whether the path contains a link, which could lead out of the root.</summary>
     private static bool HasLink(FileInfo file, SendFileRoot root)
     {
         for (var path = file.FullName; path.Length > root.Folder.Length; path = Path.GetDirectoryName(path)!)
@@ -101,6 +102,7 @@ internal sealed class SendFileOffload
         return false;
     }
 
+    /// <summary>Whether the web server, which gets the same Range, will send the same part.</summary>
     private static bool IsRangeOf(IHeaderDictionary request, FilePart part)
     {
         if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes"

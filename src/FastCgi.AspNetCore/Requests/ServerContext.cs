@@ -58,6 +58,7 @@ internal sealed class ServerContext(
 
     public override void OnTick() => Admission.EndOverdue();
 
+    /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
         HeldLock.RequireNone(nameof(Advisor));

@@ -46,6 +46,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _request.Response.SendErrors();
     }
 
+    /// <summary>Ends a line, unless it is empty. Drops it after the end of the response.</summary>
     public void EndLine(ConnectionScope scope)
     {
         if (_line.Length > 0 && !_request.IsDetached)
@@ -57,6 +58,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _line.Clear();
     }
 
+    /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
     public BufferBlock? TakeRecords(bool isEnd)
     {
         if (isEnd && _recordLength > 0)

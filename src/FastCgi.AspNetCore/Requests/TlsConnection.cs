@@ -2,6 +2,8 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.Requests;
 
+/// <summary>The certificate with which the client identified itself to the web server.</summary>
+/// <param name="allowsAny">Whether to show a certificate that the web server did not verify.</param>
 internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
     // "FAILED:" and the reason of the TLS library.

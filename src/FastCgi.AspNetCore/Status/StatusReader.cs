@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.Status;
 /// <summary>Creates snapshots of the status on demand; only latencies are recorded beforehand.</summary>
 internal sealed class StatusReader(FastCgiServer server, string applicationName)
 {
+    // Limits the size of the page.
     private const int MaxConnections = 200;
     private const int MaxRequests = 200;
 

@@ -2,6 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Streams;
 
+/// <summary>The rate at which a body must arrive, after the grace period.</summary>
 internal readonly record struct BodyRate(double BytesPerSecond, TimeSpan GracePeriod);
 
 /// <summary>

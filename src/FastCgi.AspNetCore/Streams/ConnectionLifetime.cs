@@ -57,6 +57,7 @@ internal enum RequestEnding : byte
     /// </summary>
     CutByClose,
 
+    /// <summary>A reset, which the web server detects as an error.</summary>
     CutByReset,
 }
 
@@ -82,6 +83,8 @@ internal struct ConnectionLifetime
     public long IdleSince { get; private set; }
 
     public readonly bool IsOver => Phase is ConnectionPhase.Resetting or ConnectionPhase.Closed;
+
+    /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
 
     /// <summary>Whether no handler waits for output that the system still holds.</summary>
@@ -89,6 +92,7 @@ internal struct ConnectionLifetime
 
     public void Begin(long now) => IdleSince = now;
 
+    /// <returns>Whether the request is accepted. If not, the connection closes after the last response.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         // A web server that begins another request has sent the previous ones.
@@ -114,6 +118,7 @@ internal struct ConnectionLifetime
         _dropsInput = true;
     }
 
+    /// <summary>Called when a response is complete and its request is about to leave.</summary>
     public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
     {
         if (!keepsConnection || isStopping)

@@ -33,6 +33,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     public StreamContext Server => server;
 
     public long Now => server.Time.LastTick;
+
+    /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
     public int Count
@@ -51,6 +53,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         return count;
     }
 
+    /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
     public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
     {
         _getOtherUse = getOtherUse;
@@ -107,6 +110,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             server.Log.ResponsesNotTaken(server.Options.Limits.SendTimeout, count, connectionId);
     }
 
+    /// <summary>Called when a connection is closed and the application has finished all its requests.</summary>
     public void OnOver()
     {
         using (_lock.Acquire())
@@ -117,6 +121,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
     }
 
+    /// <summary>Closes connections after their requests. Aborts the rest when the token fires.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         server.Time.Tick();

@@ -5,10 +5,14 @@ internal struct ConnectionState()
 {
     public RecordReader Reader;
     public readonly Dictionary<ushort, RequestStream> Requests = [];
+
+    /// <summary>The discrete record that is being received in pieces, which is rare.</summary>
     public PieceBuffer PartialContent;
     public ConnectionLifetime Lifetime;
     public SendQueue Output = new();
     public long RequestCount;
+
+    /// <summary>The id of the last request that started; 0 before the first.</summary>
     public ushort LastId;
 
     /// <summary>Whether the web server has multiplexed, or has queried whether it may.</summary>
@@ -52,6 +56,8 @@ internal struct StreamState
     public PieceBuffer Parameters;
 
     public BufferChain Queued;
+
+    /// <summary>Set while flushes wait for room.</summary>
     public TaskCompletionSource<FlushResult>? Waiter;
     public int WaitingCount;
     public bool IsFlushCanceled;

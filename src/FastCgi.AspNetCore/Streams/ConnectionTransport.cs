@@ -3,6 +3,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>The interface of an engine to its connection. One thread at a time calls OnReceived and OnClosed.</summary>
 internal abstract class ConnectionTransport
 {
+    /// <summary>The web server's address; <see langword="null"/> if unknown.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 
     public virtual string DescribePeer()
@@ -26,6 +27,7 @@ internal abstract class ConnectionTransport
     /// <returns>Whether all is sent or lost. If not, <see cref="RecordOutput.OnSent"/> is called later.</returns>
     public abstract bool Send(BufferBlock chain);
 
+    /// <summary>Makes the transport call <see cref="RecordOutput.OnSent"/> after the turns of others.</summary>
     public virtual bool TryPostSent() => false;
 
     /// <summary>
@@ -36,5 +38,6 @@ internal abstract class ConnectionTransport
     {
     }
 
+    /// <summary>Executes the action of DecideClose. Any thread may call it, at any time and repeatedly.</summary>
     public abstract void Close();
 }

@@ -9,6 +9,9 @@ internal sealed partial class FastCgiConnection
     private const int MaxEndingLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength
         + ProtocolConstants.HeaderLength;
 
+    /// <summary>Removes a request from the table, appends the suitable ending, and queues everything.</summary>
+    /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
+    /// <param name="sends">Whether to collect output to send now.</param>
     public CompletedRequest Complete(
         ConnectionScope scope, RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
@@ -177,6 +180,7 @@ internal sealed partial class FastCgiConnection
             _manager.OnOver();
     }
 
+    /// <returns>Whether it was the last use: the transport's, or that of a request.</returns>
     public bool EndUse()
     {
         var left = Interlocked.Decrement(ref _uses);

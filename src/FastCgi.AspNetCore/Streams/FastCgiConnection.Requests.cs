@@ -180,6 +180,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
+    /// <returns><see langword="null"/> if the name is unknown.</returns>
     private long? GetValue(ReadOnlySpan<byte> name)
     {
         var limits = _server.Options.Limits;

@@ -42,6 +42,7 @@ internal sealed partial class FastCgiConnection
 
     public StreamContext Context => _server;
 
+    /// <summary>The number of complete requests without a response.</summary>
     public int RequestCount
     {
         get
@@ -58,6 +59,8 @@ internal sealed partial class FastCgiConnection
         => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, CreateId(), null) ?? _id;
 
     public RecordOutput Output { get; }
+
+    /// <summary>Whether receiving is paused until <see cref="ConnectionTransport.ResumeReceiving"/>.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
     public int Age => (int)_server.Time.GetElapsedTime(_openedAt, _manager.Now).TotalSeconds;
@@ -175,6 +178,7 @@ internal sealed partial class FastCgiConnection
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
+    /// <summary>Resumes receiving if the application or the web server has read enough.</summary>
     public void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
@@ -260,6 +264,7 @@ internal sealed partial class FastCgiConnection
         return [.. scope.State.Requests.Values];
     }
 
+    /// <returns><see langword="null"/> if the request has left the connection.</returns>
     public RequestDescription? Describe(RequestStream request)
     {
         using var scope = EnterLock();

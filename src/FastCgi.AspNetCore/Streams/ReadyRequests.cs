@@ -29,8 +29,10 @@ internal struct ReadyRequests
         return first;
     }
 
+    /// <summary>Adds a report. A log provider may take any time for it.</summary>
     public void Report(Action report) => (_reports ??= []).Add(report);
 
+    /// <summary>Removes and returns the reports. The caller must not hold a lock.</summary>
     public IReadOnlyList<Action> TakeReports()
     {
         IReadOnlyList<Action>? reports = _reports;

@@ -6,6 +6,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// </summary>
 internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTransport transport)
 {
+    // Enough to keep the system busy, but little memory for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
     private const int MaxSendsInARow = 4;
 
@@ -15,6 +16,8 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
     private long _progressCount;
 
     public BufferPool Pool => connection.Context.Buffers;
+
+    /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
     /// <summary>Whether the rest of the current send must be dropped. Later sends are not affected.</summary>
@@ -38,6 +41,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
         return sent - queue.ResponsesEnd < (canReset ? undelivered : 0);
     }
 
+    /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
     public void WriteControl(ConnectionScope scope, ReadOnlySpan<byte> record)
     {
         // The queue of a closed connection would never return its memory.
@@ -74,6 +78,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
         Volatile.Write(ref _hasWork, true);
     }
 
+    /// <summary>Sends queued records, unless a send is in progress, which then sends them.</summary>
     public void FlushNow()
     {
         // Each thread calls this after it has queued records, so none that others queue now are missed.
@@ -112,6 +117,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
         return time.GetElapsedTime(queue.ProgressSeenAt, now);
     }
 
+    /// <summary>Drops queued output and completes waiting flushes, because the connection is gone.</summary>
     public void Abandon(ConnectionScope scope)
     {
         if (_isClosed)
@@ -129,6 +135,7 @@ internal sealed class RecordOutput(FastCgiConnection connection, ConnectionTrans
         scope.State.Output.Queued.Clear();
     }
 
+    /// <summary>Creates the next send, for <see cref="SendCollected"/>, unless one is in progress.</summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
         ref var queue = ref scope.State.Output;

@@ -34,6 +34,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
     private TaskCompletionSource? _wait;
     private BodyRateMonitor? _rate;
 
+    /// <summary>The application's <c>Request.Body</c>. A field, because it is published with a barrier.</summary>
     public Stream? Stream;
 
     public long? MaxLength { get; set; } = request.Connection.Context.Options.Limits.MaxRequestBodySize;
@@ -50,11 +51,14 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
 
     private bool IsEmpty => _isOver && _receivedLength == 0;
 
+    /// <summary>Counts the time that the application has waited. Called every second.</summary>
+    /// <returns>The rate, if the body arrives too slowly.</returns>
     public BodyRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
         => !_isOver && _rate is { } rate && rate.IsMissed(time, now, isPaused, IsReading, _receivedLength)
             ? rate.Required
             : null;
 
+    /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
     public void Append(ReadOnlySpan<byte> content)
     {
         if (_isOver || content.IsEmpty)
@@ -83,6 +87,8 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
         _wait?.TrySetResult();
     }
 
+    /// <summary>Makes pending and later reads throw.</summary>
+    /// <param name="discards">Whether a complete body is discarded, too.</param>
     public void Fail(Exception error, bool discards)
     {
         if (_isOver && !discards)

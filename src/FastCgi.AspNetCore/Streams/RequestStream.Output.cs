@@ -3,6 +3,7 @@ namespace FastCgi.AspNetCore.Streams;
 /// <content>Queued records. Those in the queue when the request leaves are still sent.</content>
 internal abstract partial class RequestStream
 {
+    /// <summary>Queues records, unless the request has left.</summary>
     public void Queue(ConnectionScope scope, BufferBlock? records)
     {
         if (records is null)
@@ -85,6 +86,7 @@ internal abstract partial class RequestStream
         return queued.Head is null;
     }
 
+    /// <summary>Called when a send has started or ended: a flush stops waiting if there is room.</summary>
     public void EndWait(ConnectionScope scope)
     {
         if (HasRoom(scope))

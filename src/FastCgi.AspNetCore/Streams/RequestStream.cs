@@ -27,6 +27,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     /// <summary>Whether the request has left its connection, which then accepts no more output.</summary>
     public bool IsDetached => _phase == RequestPhase.Detached;
     public bool IsAborted => _outcome == RequestOutcome.Aborted;
+
+    /// <summary>Whether the application has returned or will not be called: nothing can be read or written.</summary>
     public bool HasReturned => _hasReturned;
 
     public ref StreamState In(ConnectionScope scope)
@@ -35,6 +37,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         return ref _state;
     }
 
+    /// <param name="isWhole">Whether the piece is the whole content of its record.</param>
     public void AppendParameters(ConnectionScope scope, ReadOnlySpan<byte> content, bool isWhole)
     {
         if (Rejection != RequestRejection.None)
@@ -53,6 +56,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
             Rejection = rejection;
     }
 
+    /// <summary>Called when the parameters are complete, or the request is rejected.</summary>
+    /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     public bool TryMakeReady(ConnectionScope scope)
     {
         _phase = RequestPhase.Ready;
@@ -70,6 +75,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         connection.Run(ref ready);
     }
 
+    /// <summary>Records how the request ends. It stays in the queue, if any, that holds it.</summary>
     public void Detach(ConnectionScope scope, RequestOutcome outcome)
     {
         Invariants.Require(!IsDetached, "A request was detached twice.");
@@ -114,13 +120,20 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 
     public abstract void OnSlow(RequestDescription description, ref ReadyRequests ready);
 
+    /// <summary>Maps the parameters. May reject the request.</summary>
+    /// <returns>Whether the request can be executed. If not, it waits for a slot.</returns>
     protected abstract bool TryPrepare(byte[] parameters);
 
+    /// <summary>Cancels what the application does.</summary>
+    /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnAborting(
         ConnectionScope scope, AbortCause cause, Exception? error, ref ReadyRequests ready);
 
     protected abstract void OnAbandoned();
 
+    /// <summary>Called when the server refuses the rest of the body.</summary>
+    /// <param name="report">The action that logs it, for a call without the lock.</param>
+    /// <returns>The exception that reads throw.</returns>
     protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
 
     public bool IsInputOver { get; private set; }
@@ -142,12 +155,15 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         }
     }
 
+    /// <summary>The rate that the body must have from the first wait on, if any.</summary>
     public abstract BodyRate? RequiredBodyRate { get; }
 
+    /// <param name="limit">The limit that the body exceeds, if that is the reason.</param>
     public abstract Exception CreateBodyError(BodyError error, long limit = 0);
 
     public abstract void ReportApplicationError(Exception exception);
 
+    /// <summary>Whether the web server sends a body; <see langword="null"/> while that is unknown.</summary>
     public bool? SendsBody
     {
         get
@@ -176,12 +192,15 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         _body?.EndInput();
     }
 
+    /// <param name="rate">The rate that the body missed, if that is the reason.</param>
     public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
     {
         GetBody(scope).Fail(OnBodyRefused(reason, rate, out var report), discards: false);
         ready.Report(report);
     }
 
+    /// <summary>Fails the body if it arrives too slowly. Called every second.</summary>
+    /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
     public void FailIfSlow(ConnectionScope scope, long now, bool isPaused, ref ReadyRequests ready)
     {
         if (_body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)

@@ -15,6 +15,8 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
 
     public TimeProvider Source => time;
     public override long TimestampFrequency => time.TimestampFrequency;
+
+    /// <summary>The time of the last tick: precise to a second, without a system call.</summary>
     public long LastTick => Volatile.Read(ref _lastTick);
 
     public override long GetTimestamp()

@@ -15,6 +15,8 @@ internal abstract class StreamContext(
     public RequestStatistics Statistics { get; } = new(clock, clock.Source);
     public BufferPool Buffers { get; } = new();
     public ServerCounters Counters { get; } = new();
+
+    /// <summary>How many bytes of a response may be queued before a write waits.</summary>
     public long MaxResponseBufferSize => options.Limits.MaxResponseBufferSize ?? long.MaxValue;
 
     /// <summary>Called under the lock of the connection.</summary>
@@ -24,11 +26,13 @@ internal abstract class StreamContext(
 
     public abstract void OnRoleRefused(FastCgiRole role);
 
+    /// <summary>Called every second.</summary>
     public abstract void OnTick();
 
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public long GetMaxDescriptors() => getMaxDescriptors?.Invoke() ?? int.MaxValue;
 
+    /// <summary>Gets how many connections leave enough descriptors, which only Linux limits.</summary>
     public long GetMaxConnections()
         => OperatingSystem.IsLinux() ? CountForConnections(GetMaxDescriptors()) : int.MaxValue;
 

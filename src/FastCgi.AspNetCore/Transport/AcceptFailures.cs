@@ -9,8 +9,10 @@ internal sealed class AcceptFailures(EndPoint endPoint, StreamContext server)
     private readonly LogThrottle _startsFailed = new(server.Time);
     private long _closed;
 
+    /// <summary>The delay before the next attempt, to wait for descriptors or memory.</summary>
     public static TimeSpan RetryDelay { get; } = TimeSpan.FromMilliseconds(100);
 
+    /// <summary>Called when a connection was lost before it was accepted. The next one may succeed.</summary>
     public void OnLost(SocketException exception)
     {
         if (_lost.TryAcquire(out var count))

@@ -34,7 +34,7 @@ internal sealed class Engine(
         Task.WaitAll([.. Loops.Select(static loop => loop.Ended)], s_endTime);
     }
 
-    /// <summary>Also asks each loop, for the next call.</summary>
+    /// <summary>Whether a thread has run each loop since the last call. Wakes the loops, for the next call.</summary>
     public bool HaveLoopsAnswered() => Loops.Count(static loop => loop.HasAnswered()) == Loops.Count;
 
     private static List<EventLoop> CreateLoops(

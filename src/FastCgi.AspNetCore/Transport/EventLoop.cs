@@ -37,6 +37,8 @@ internal abstract class EventLoop : IDisposable
     public RunQueue Queue { get; }
     public int SourceCount => Volatile.Read(ref _sourceCount);
     public Task Ended => _ended.Task;
+
+    /// <summary>Whether the last wait has returned events that are not yet handled.</summary>
     protected abstract bool HasEvent { get; }
 
     /// <summary>Makes the loop give a connection a turn, or run its requests. Any thread may call it.</summary>
@@ -61,6 +63,7 @@ internal abstract class EventLoop : IDisposable
 
     public void CountSource(int change) => Interlocked.Add(ref _sourceCount, change);
 
+    /// <summary>Ends the wait. Harmless after the loop has ended: a handler may outlive it.</summary>
     public abstract void Wake();
 
     /// <summary>Whether a thread has run the loop since the last call. Wakes it, for the next call.</summary>
@@ -79,6 +82,7 @@ internal abstract class EventLoop : IDisposable
         Wake();
     }
 
+    /// <summary>Frees the resources of the loop. No thread may run it any longer.</summary>
     public void Dispose()
     {
         Free();

@@ -45,6 +45,7 @@ internal abstract class LoopConnection : ConnectionTransport
 
     protected abstract void OnTurn();
 
+    /// <summary>Makes the loop give this connection a turn. Any thread may call it.</summary>
     protected void Post() => Post(Turn);
 
     private void Post(int reason)

@@ -4,11 +4,14 @@ namespace FastCgi.AspNetCore.Transport;
 internal sealed class PeerPolicy
 {
     public static PeerPolicy Everybody { get; } = new();
+
+    /// <summary>Lists of networks from which peers may connect over TCP. An address must be in every list.</summary>
     public IReadOnlyList<IReadOnlyList<IPNetwork>> Addresses { get; init; } = [];
     public IReadOnlyList<uint> Users { get; init; } = [];
     public IReadOnlyList<uint> Groups { get; init; } = [];
     public bool IsRestricted => Addresses.Count > 0 || Users.Count > 0 || Groups.Count > 0;
 
+    /// <summary>Whether the peer of a connection may connect. An unknown peer is refused.</summary>
     public bool Allows(Socket connection)
     {
         if (!IsRestricted)

@@ -6,7 +6,7 @@ public class RequestBodyReaderTests
 {
     private static readonly JsonSerializerOptions s_smallBuffer = new() { DefaultBufferSize = 64 };
 
-    /// <summary>A filter looks at the whole body, then something else reads it in small pieces.</summary>
+    /// <summary>Middleware examines the whole body, and the application reads it in small pieces.</summary>
     [Theory, Values("stream", "reader", "JSON", "canceled", "completed")]
     public Task Body_ExaminedAndNotConsumed_IsReadAgain(string how) => Parity.AssertAsync(
         async (context, seen) =>

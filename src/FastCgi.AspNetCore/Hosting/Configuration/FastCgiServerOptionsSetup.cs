@@ -93,6 +93,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
+    /// <summary>Applies an option. A list may be a comma-separated value, as in environment variables.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
         var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value)

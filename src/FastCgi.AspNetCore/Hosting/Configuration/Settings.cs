@@ -5,6 +5,10 @@ namespace FastCgi.AspNetCore.Hosting.Configuration;
 using static SettingRow;
 using static SettingValues;
 
+/// <summary>
+/// The table of settings. Binding, "did you mean", Kestrel's options and the status are derived from it; a test
+/// compares it with <c>docs/configuration.md</c>.
+/// </summary>
 internal static class Settings
 {
     public static readonly IReadOnlyList<SettingRow> All =

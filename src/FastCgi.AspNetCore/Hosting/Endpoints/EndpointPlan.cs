@@ -1,5 +1,6 @@
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
+/// <summary>Decides which endpoints this server and Kestrel serve, in development and production alike.</summary>
 internal sealed record EndpointPlan(IReadOnlyList<FastCgiListenOptions> FastCgi, IReadOnlyList<string> Http)
 {
     public const string UrlsOrigin = "urls";

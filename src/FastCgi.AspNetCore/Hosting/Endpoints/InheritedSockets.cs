@@ -59,6 +59,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
+    /// <summary>Finds the sockets, once. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
         if (!OperatingSystem.IsLinux())

@@ -9,6 +9,8 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
     private const int MaxAcceptsInARow = 64;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Counts running attempts to accept, or to watch the socket again.
     private UseCount _uses;
     private long _failedAt;
 
@@ -38,6 +40,8 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
         }
     }
 
+    /// <summary>Stops accepting. Any thread may call it.</summary>
+    /// <returns>A task that completes when a connection that is being accepted has started.</returns>
     public Task StopAsync()
     {
         if (_uses.Close())
@@ -45,6 +49,8 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
         return _stopped.Task;
     }
 
+    /// <summary>Resumes accepting after the delay. Called by the loop as often as it can.</summary>
+    /// <returns>Whether there is nothing left to try.</returns>
     public bool TryRestart()
     {
         if (time.GetElapsedTime(_failedAt) < AcceptFailures.RetryDelay)
@@ -64,6 +70,7 @@ internal sealed class EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, 
             End();
     }
 
+    /// <summary>Runs once, after the last attempt: nothing watches the socket again.</summary>
     private void End()
     {
         loop.Forget(this, descriptor);

@@ -55,12 +55,14 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
         }
     }
 
+    /// <summary>Queried only by the loop's thread, which also closes the socket.</summary>
     public override bool? HasInput => Libc.HasInput(_socket);
 
     public override EndPoint? RemoteEndPoint => QuerySocket(PeerAddress.Get);
 
     public override string DescribePeer() => QuerySocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
+    /// <summary>Starts receiving. Called once, on the accepting thread.</summary>
     public void Start()
     {
         if (!_loop.Add(this, _socket, Interest))
@@ -72,6 +74,7 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
             Close();
     }
 
+    /// <summary>Ends a connection that the server failed to start. Called on the accepting thread.</summary>
     public void GiveUp()
     {
         Connection.Fail();
@@ -170,6 +173,7 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
             CloseSocket();
     }
 
+    /// <returns>Whether the connection is still open.</returns>
     private bool Receive()
     {
         for (var i = 0; i < MaxReceivesInARow; i++)
@@ -234,6 +238,8 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
             ContinueSend();
     }
 
+    /// <summary>Drops the blocks after the current one.</summary>
+    /// <returns>Whether nothing is left, because no byte of the current block was sent either.</returns>
     private bool TryDropRest(BufferBlock unsent)
     {
         BufferBlock.ReturnChain(unsent.Next);
@@ -263,6 +269,7 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
         return true;
     }
 
+    /// <summary>Queries the socket. Any thread may call it, even while the connection closes.</summary>
     private T? QuerySocket<T>(Func<Socket, T?> query)
         where T : class
     {

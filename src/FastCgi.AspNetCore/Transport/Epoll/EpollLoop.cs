@@ -24,6 +24,7 @@ internal sealed unsafe class EpollLoop : EventLoop
 
     // Listeners that have failed to accept, for which the loop does not wait.
     private readonly List<EpollAcceptor> _failed = [];
+    // Used only by the thread that owns the loop.
     private int _eventCount;
     private int _nextEvent;
 
@@ -43,6 +44,7 @@ internal sealed unsafe class EpollLoop : EventLoop
 
     protected override bool HasEvent => _nextEvent < _eventCount;
 
+    /// <returns>Whether the system can watch the source. Any thread may call it.</returns>
     public bool Add(IEpollSource source, int descriptor, uint events)
     {
         source.Key = Interlocked.Increment(ref _lastKey);
@@ -56,9 +58,12 @@ internal sealed unsafe class EpollLoop : EventLoop
         return false;
     }
 
+    /// <summary>Changes the awaited events and raises those already pending. Any thread may call it.</summary>
+    /// <returns>Whether the system accepted it. If not, an expected event may not arrive.</returns>
     public bool Modify(IEpollSource source, int descriptor, uint events)
         => _epoll.Modify(descriptor, events, source.Key);
 
+    /// <summary>Removes a source whose descriptor is about to be closed, if it was added.</summary>
     public void Remove(IEpollSource source)
     {
         using (_sourcesLock.Acquire())
@@ -76,6 +81,7 @@ internal sealed unsafe class EpollLoop : EventLoop
         Remove(source);
     }
 
+    /// <summary>Calls <see cref="EpollAcceptor.TryRestart"/> until it succeeds. Called on the loop's thread.</summary>
     public void RetryLater(EpollAcceptor acceptor) => _failed.Add(acceptor);
 
     public override void Wake() => _wakeUp.Signal();

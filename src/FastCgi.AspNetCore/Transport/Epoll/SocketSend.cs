@@ -2,6 +2,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 
 internal static unsafe class SocketSend
 {
+    // Vectors per call. A send of the output has no more blocks, unless they are nearly empty.
     private const int MaxVectors = 64;
 
     /// <param name="offset">The number of sent bytes of the first block; on return, of the returned block.</param>
