@@ -93,7 +93,7 @@ public sealed class RequestReturnTests
         ((FastCgiRequest)ready.RemoveFirst()).Execute();
 
         Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.Named("RequestEndFailed")).Exception);
-        Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
+        Assert.Equal((0, 0), (connection.GetTotals().Active, TestServer.CountUnfinished(connection)));
         // After the send, the blocks return to the output.
         connection.OnClosed(new IOException("The connection is gone."));
         connection.Output.OnSent();
@@ -121,7 +121,7 @@ public sealed class RequestReturnTests
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
             ((FastCgiRequest)ready.RemoveFirst()).Execute();
 
-            var left = (connection.RequestCount, TestServer.CountUnfinished(connection));
+            var left = (connection.GetTotals().Active, TestServer.CountUnfinished(connection));
             Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));
             // After the send, the blocks return to the output.
             if (failing.Contains("Send", StringComparison.Ordinal))

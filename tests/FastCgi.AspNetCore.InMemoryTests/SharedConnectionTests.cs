@@ -39,10 +39,10 @@ public sealed class SharedConnectionTests
         _fail.SetResult();
         await Waiting.UntilAsync(
             () => TestServer.CountUnfinished(frontEnd.Transport.Connection) == 0
-            && frontEnd.Transport.Connection.RequestCount <= 1,
+            && frontEnd.Transport.Connection.GetTotals().Active <= 1,
             "the fault");
         _go.SetResult();
-        await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the other request");
+        await Waiting.UntilAsync(() => frontEnd.Transport.Connection.GetTotals().Active == 0, "the other request");
         frontEnd.Transport.ReleaseSend(continues: false);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Count == 2, "both ends");
 

@@ -87,7 +87,9 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     private sealed record Sample(long At, Totals Totals, long[] Counts);
 }
 
-internal readonly record struct Totals(long Connections, long Requests, long BytesReceived, long BytesSent);
+/// <param name="Active">The complete requests without a response, which are part of the requests.</param>
+internal readonly record struct Totals(
+    long Connections, long Requests, long BytesReceived, long BytesSent, long Active = 0);
 
 internal readonly record struct RecentRequests(TimeSpan Time, Totals Before, Totals Now, long[] Latencies)
 {

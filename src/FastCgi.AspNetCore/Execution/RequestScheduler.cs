@@ -303,7 +303,7 @@ internal sealed class RequestScheduler
             return Hold.Thread;
         if (_scheduling == FastCgiApplicationScheduling.Inline)
             return Hold.Nothing;
-        if (!Workers.IsWarm && !Workers.TryBeginFirst(worker.Probe))
+        if (!Workers.First.IsOver && !Workers.First.TryBegin(worker.Probe))
             return Hold.Thread;
         // If no thread is left, none could take over the loop or seat of a handler that blocks.
         if (expected.Sleeps || (!expected.IsKnown && Workers.IsFull))

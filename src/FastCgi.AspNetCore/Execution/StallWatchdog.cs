@@ -104,7 +104,7 @@ internal sealed class StallWatchdog(
         }
 
         result.HadDeadlines = UncorkOverdue();
-        result.IsInCall |= workers.IsFirstRunning;
+        result.IsInCall |= workers.First.IsRunning;
         result.HasWaiting = workers.OnSampled(workers.HasComputing ? _watched.Count(IsLoopRunning) : 0);
         return result;
     }

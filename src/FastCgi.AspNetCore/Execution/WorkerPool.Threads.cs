@@ -77,12 +77,12 @@ internal sealed partial class WorkerPool
         Hold.Server => Volatile.Read(ref _held[(int)Hold.Server]) < ServerThreads - 1,
         Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
         Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
-        Hold.Thread => ThreadRoom > 0 && !IsFirstRunning,
+        Hold.Thread => ThreadRoom > 0 && !First.IsRunning,
         _ => true,
     };
 
     /// <summary>The number of further requests that sleep which may run now.</summary>
-    public int ThreadRoom => Math.Min(maxBlocked - LongCount, _maxAsleep - BriefCount);
+    public int ThreadRoom => Math.Min(maxBlocked - LongCount, _sleepers.Room);
 
     private bool TryAssign(Worker worker)
     {
@@ -151,13 +151,10 @@ internal sealed partial class WorkerPool
     {
         _held[(int)before]--;
         _held[(int)hold]++;
-        if (before == Hold.Thread && Period - worker.SleepPeriod <= 1)
-            _asleep[worker.SleepPeriod & 1]--;
+        if (before == Hold.Thread)
+            _sleepers.End(worker.SleepPeriod);
         if (hold == Hold.Thread)
-        {
-            worker.SleepPeriod = Period;
-            _asleep[Period & 1]++;
-        }
+            worker.SleepPeriod = _sleepers.Begin();
 
         if (hold is Hold.Loop or Hold.Seat)
             _watched.Add(worker);

@@ -22,19 +22,6 @@ internal sealed partial class WorkerPool(
     // For the server while all other threads run the application. One of them never calls anything that may block.
     private const int ServerThreads = 3;
 
-    private const int Warm = -1;
-
-    // After this many samples of one millisecond in which it slept or computed, the first request is waiting for its
-    // own data, not initializing shared state. If it only waits for a processor, others would compete for it.
-    private const int MaxFirstSamples = 500;
-
-    // Waits of a few hundred microseconds, for another machine, need as many to keep a processor busy.
-    private const int MinAsleepPerSeat = 6;
-
-    // The length of a period, in samples of the watchdog. A call that sleeps for longer hardly uses a processor. If no
-    // call that ended in a period was delayed, processors are idle.
-    private const int PeriodSamples = 16;
-
     private readonly Lock _lock = new();
     private readonly LogThrottle _scarceThreads = new(time);
     private readonly List<Worker> _idle = [];
@@ -48,23 +35,13 @@ internal sealed partial class WorkerPool(
     // The number of woken threads that have not taken work yet. Waking more for it wastes thread switches.
     private int _wakingCount;
 
-    // How many requests may sleep briefly at once. More gain nothing while their threads wait for a processor.
-    private int _maxAsleep = int.MaxValue;
-    private bool _isDelayed;
-
-    // The number of running calls that began to sleep in the current period, and in the one before.
-    private readonly int[] _asleep = new int[2];
-    private long _samples;
-
-    // The samples of the first request, from 1; 0 before, and Warm after its end.
-    private int _firstSamples;
-    private ThreadProbe? _firstThread;
-    private long _firstProcessorTime;
-
+    private readonly BriefSleepers _sleepers = new(seats);
     private bool _wasLoopWaiting;
     private bool _isLoopOverdue;
     private bool _isUnbounded;
     private bool _isStopping;
+
+    public FirstRequest First { get; } = new();
 
     // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
@@ -84,11 +61,6 @@ internal sealed partial class WorkerPool(
     public bool IsServerBlocked => IsOverfull || !HasRoom(Hold.Server);
 
     public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
-
-    // Sleepers of earlier periods use no processor, so they take no room of others, only threads.
-    private int BriefCount => _asleep[0] + _asleep[1];
-
-    private long Period => _samples / PeriodSamples;
 
     // The number of threads that handlers block or that compute without a seat.
     private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
@@ -121,36 +93,13 @@ internal sealed partial class WorkerPool(
             scheduler.Watchdog.OnActivity();
     }
 
-    public bool IsWarm => Volatile.Read(ref _firstSamples) == Warm;
-
-    /// <summary>Whether the first request is running. Those that need a thread wait for it.</summary>
-    public bool IsFirstRunning => Volatile.Read(ref _firstSamples) > 0;
-
-    /// <summary>
-    /// Starts the first request alone, because it creates shared state, such as the route table. Otherwise, after a
-    /// restart, hundreds of requests would await that, and resume on the thread pool in handlers that may block.
-    /// </summary>
-    public bool TryBeginFirst(ThreadProbe? thread)
-    {
-        using (_lock.Acquire())
-        {
-            if (_firstSamples != 0)
-                return false;
-
-            _firstThread = thread;
-            Volatile.Write(ref _firstSamples, 1);
-            return true;
-        }
-    }
-
     /// <summary>Called when a request has returned, or when no request may wait any longer.</summary>
     public void EndFirst()
     {
-        if (IsWarm)
+        if (First.IsOver)
             return;
 
-        using (_lock.Acquire())
-            _firstSamples = Warm;
+        First.End();
         WakeForWaiting();
     }
 
@@ -257,21 +206,10 @@ internal sealed partial class WorkerPool(
             watched.AddRange(_watched);
     }
 
-    /// <summary>
-    /// Adapts how many requests may sleep briefly at once. While their threads wait for a processor, more of them only
-    /// cost time for switches, also where a database on the same machine needs the processors. But those that keep the
-    /// processors busy may always run: if they wait, it is for the load of others.
-    /// </summary>
     public void OnSlept(CallCost cost)
     {
-        var perSeat = Math.Max(MinAsleepPerSeat, cost.Microseconds / Math.Max(1, cost.Processor));
         using (_lock.Acquire())
-        {
-            var isDelayed = cost.Delayed > cost.Microseconds;
-            _isDelayed |= isDelayed;
-            var wanted = isDelayed ? Math.Min(_maxAsleep, BriefCount) - 1 : _maxAsleep + 1L;
-            _maxAsleep = (int)Math.Clamp(wanted, Math.Min(perSeat * seats, int.MaxValue), int.MaxValue);
-        }
+            _sleepers.OnSlept(cost);
     }
 
     /// <summary>Called after the watchdog has sampled all threads.</summary>
@@ -280,42 +218,20 @@ internal sealed partial class WorkerPool(
     public bool OnSampled(int processors)
     {
         bool isLimited;
-        var hasFirstRun = IsFirstRunning && HasFirstRun();
+        First.OnSampled();
         using (_lock.Acquire())
         {
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
             var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
             _wasLoopWaiting = isLoopWaiting;
-            if (++_samples % PeriodSamples == 0)
-                BeginPeriod();
-            isLimited = WaitingCount > 0 && BriefCount >= _maxAsleep;
-            if (hasFirstRun && IsFirstRunning && _firstSamples++ == MaxFirstSamples)
-                _firstSamples = Warm;
+            _sleepers.OnSampled();
+            isLimited = WaitingCount > 0 && _sleepers.Room <= 0;
         }
 
         if (WaitingCount > 0 && BlockedCount >= platform.MaxHandlerThreads)
             WarnOfScarceThreads(Count, exception: null);
         return WakeForWaiting(processors) || isLimited;
-    }
-
-    private void BeginPeriod()
-    {
-        _asleep[Period & 1] = 0;
-        if (!_isDelayed)
-            _maxAsleep = int.MaxValue;
-        _isDelayed = false;
-    }
-
-    /// <summary>Whether the first request has slept or used a processor since the previous sample.</summary>
-    private bool HasFirstRun()
-    {
-        if (_firstThread is not { IsSleeping: false } thread)
-            return true;
-
-        var before = _firstProcessorTime;
-        _firstProcessorTime = thread.ProcessorTime;
-        return _firstProcessorTime != before;
     }
 
     /// <summary>Wakes a thread if there is work that can be done now.</summary>

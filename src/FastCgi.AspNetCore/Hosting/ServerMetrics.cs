@@ -26,22 +26,22 @@ internal static class ServerMetrics
         Gauge(meter, "active_connections", "{connection}", "Open connections from web servers.",
             () => connections.Count, limits.MaxConcurrentConnections);
         Counter(meter, "connections", "{connection}", "Connections opened by web servers.",
-            () => sums.Read(1).Totals.Connections);
+            () => sums.Read(1).Connections);
         Counter(meter, "rejected_connections", "{connection}", "Connections closed because of a limit.",
             () => counters.RejectedConnections);
         Counter(meter, "refused_connections", "{connection}", "Connections from peers that are not allowed.",
             () => counters.RefusedPeers);
         Counter(meter, "received", "By", "Bytes received from web servers.",
-            () => sums.Read(2).Totals.BytesReceived);
+            () => sums.Read(2).BytesReceived);
         Counter(meter, "sent", "By", "Bytes sent to web servers.",
-            () => sums.Read(4).Totals.BytesSent);
+            () => sums.Read(4).BytesSent);
         Counter(meter, "protocol_errors", "{error}", "Connections closed because of a protocol error.",
             () => Tag("error.type", counters.ProtocolErrors));
         Gauge(meter, "active_requests", "{request}", "Requests that the application is handling.",
-            () => sums.Read(16).ActiveRequests,
+            () => sums.Read(16).Active,
             limits.MaxConcurrentRequests);
         Counter(meter, "requests", "{request}", "Requests started.",
-            () => sums.Read(8).Totals.Requests);
+            () => sums.Read(8).Requests);
         Gauge(meter, "queued_requests", "{request}", "Requests waiting because MaxConcurrentRequests is reached.",
             () => server.Admission.QueuedCount,
             limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
@@ -92,10 +92,9 @@ internal static class ServerMetrics
         private int _readers;
         private long _readAt;
         private Totals _totals;
-        private long _activeRequests;
 
         /// <param name="reader">The instrument, a bit. When it reads again, a new collection has begun.</param>
-        public (Totals Totals, long ActiveRequests) Read(int reader)
+        public Totals Read(int reader)
         {
             using (_lock.Acquire())
             {
@@ -103,13 +102,12 @@ internal static class ServerMetrics
                 {
                     _readers = 0;
                     _readAt = connections.Now;
-                    _activeRequests = 0;
-                    _totals = connections.GetTotals(connection => _activeRequests += connection.RequestCount);
-                    _activeRequests = Math.Max(0, _activeRequests - admission.QueuedCount);
+                    var totals = connections.GetTotals();
+                    _totals = totals with { Active = Math.Max(0, totals.Active - admission.QueuedCount) };
                 }
 
                 _readers |= reader;
-                return (_totals, _activeRequests);
+                return _totals;
             }
         }
     }

@@ -19,11 +19,10 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         if (server is not { Connections: { } connections, Context: { } context, Scheduler: { } scheduler })
             return null;
 
-        var requestCount = 0L;
-        var totals = connections.GetTotals(connection => requestCount += connection.RequestCount);
+        var totals = connections.GetTotals();
         context.Statistics.Watch(totals);
         var events = server.Journal.GetEntries();
-        var requests = ReadRequests(context, totals, requestCount);
+        var requests = ReadRequests(context, totals);
         var resources = ReadResources(context, scheduler);
         return new StatusSnapshot
         {
@@ -73,12 +72,12 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             counters.ProtocolErrors.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
 
-    private static RequestTotals ReadRequests(ServerContext server, Totals totals, long requestCount)
+    private static RequestTotals ReadRequests(ServerContext server, Totals totals)
     {
         var counters = server.Counters;
         var queued = server.Admission.QueuedCount;
         return new RequestTotals(
-            Math.Max(0, requestCount - queued), queued, totals.Requests,
+            Math.Max(0, totals.Active - queued), queued, totals.Requests,
             counters.RejectedRequests.ToDictionary(
                 static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.GetStatusCode()} {count.Key}"),
                 static count => count.Value),

@@ -46,12 +46,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         }
     }
 
-    public long CountRequests()
-    {
-        var count = 0L;
-        ForEach(connection => count += connection.RequestCount);
-        return count;
-    }
+    /// <summary>Counts the complete requests without a response.</summary>
+    public long CountRequests() => GetTotals().Active;
 
     /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
     public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
@@ -225,8 +221,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private void CheckIdle(Action onIdle, long since, long now)
     {
         var (isUsed, requestCount) = _getOtherUse?.Invoke() ?? default;
-        requestCount += GetTotals(connection => isUsed |= connection.ListRequests().Count > 0).Requests;
-        if (isUsed)
+        requestCount += GetTotals().Requests;
+        if (isUsed || ToList().Exists(static connection => connection.HasUnfinished))
             _lastUse = now;
         else if (requestCount != _seenRequests)
             _lastUse = since;
@@ -238,14 +234,10 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
         _onIdle = null;
     }
 
-    public Totals GetTotals(Action<FastCgiConnection>? visit = null)
+    public Totals GetTotals()
     {
         Totals open = default;
-        var closed = ForEach(connection =>
-        {
-            open = Add(open, connection.GetTotals());
-            visit?.Invoke(connection);
-        });
+        var closed = ForEach(connection => open = Add(open, connection.GetTotals()));
         return Add(open, closed);
     }
 
@@ -266,7 +258,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             left.Connections + right.Connections,
             left.Requests + right.Requests,
             left.BytesReceived + right.BytesReceived,
-            left.BytesSent + right.BytesSent);
+            left.BytesSent + right.BytesSent,
+            left.Active + right.Active);
 
     private Totals ForEach(Action<FastCgiConnection> visit)
     {

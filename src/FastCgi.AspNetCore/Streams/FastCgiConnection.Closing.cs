@@ -155,9 +155,9 @@ internal sealed partial class FastCgiConnection
                 return false;
 
             isReset = scope.State.Lifetime.Phase == ConnectionPhase.Resetting;
-            totals = GetTotals(scope);
             scope.State.Lifetime.OnClosed();
             DropAll(scope, AbortCause.ConnectionLost, error, ref ready);
+            totals = GetTotals(scope);
             scope.State.PartialContent = default;
             Output.Abandon(scope);
         }

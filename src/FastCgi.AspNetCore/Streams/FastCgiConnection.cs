@@ -42,16 +42,6 @@ internal sealed partial class FastCgiConnection
 
     public StreamContext Context => _server;
 
-    /// <summary>The number of complete requests without a response.</summary>
-    public int RequestCount
-    {
-        get
-        {
-            using var scope = EnterLock();
-            return scope.State.Requests.Values.Count(static request => request.HasAllParameters);
-        }
-    }
-
     /// <summary>Whether a request is not over. It may have left. Called only while the connection is open.</summary>
     public bool HasUnfinished => Volatile.Read(ref _uses) > 1;
 
@@ -272,7 +262,12 @@ internal sealed partial class FastCgiConnection
     }
 
     private static Totals GetTotals(ConnectionScope scope)
-        => new(1, scope.State.RequestCount, scope.State.ReceivedLength, scope.State.Output.SentLength);
+        => new(
+            1,
+            scope.State.RequestCount,
+            scope.State.ReceivedLength,
+            scope.State.Output.SentLength,
+            scope.State.Requests.Values.Count(static request => request.HasAllParameters));
 }
 
 internal sealed record ConnectionDescription(

@@ -96,7 +96,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         var frontEnd = server.Connect();
         var scheduler = CreateScheduler(scheduling);
         if (why == "the first request runs")
-            Assert.True(scheduler.Workers.TryBeginFirst(thread: null));
+            Assert.True(scheduler.Workers.First.TryBegin(thread: null));
         else
             scheduler.Workers.EndFirst();
         scheduler.Predictor.OnStalled(new PathKey("/status"));

@@ -176,7 +176,7 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.Equal(0, Context.Admission.QueuedCount);
         Assert.Equal((0, 0), Context.Admission.TakenCount);
         Assert.Equal(0, Connections.CountRequests());
-        Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection.RequestCount));
+        Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection.GetTotals().Active));
     }
 
     private void AssertNoError()
