@@ -34,7 +34,8 @@ public sealed class UseBeyondTheEndTests
         else if (how == "lost")
             first.Close();
         left.SetResult();
-        await Waiting.UntilAsync(() => first.Transport.Connection.GetTotals().Active == 0, "the end of the first request");
+        await Waiting.UntilAsync(
+            () => first.Transport.Connection.GetTotals().Active == 0, "the end of the first request");
         first.Close();
         await Waiting.UntilAsync(() => TestServer.CountUnfinished(first.Transport.Connection) == 0, "the application");
         var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();

@@ -24,10 +24,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private bool _isStopping;
     private long _stopBeganAt;
     private long _abortedAt = long.MaxValue;
-    private Action? _onIdle;
-    private Func<(bool IsUsed, long Count)>? _getOtherUse;
-    private long _lastUse = server.Time.GetTimestamp();
-    private long _seenRequests;
+    private IdleTimer? _idleTimer;
     private Totals _closed;
 
     public StreamContext Server => server;
@@ -52,8 +49,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
     public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
     {
-        _getOtherUse = getOtherUse;
-        _onIdle = server.Options.IdleExit is null ? null : onIdle;
+        if (server.Options.IdleExit is { } limit)
+            _idleTimer = new IdleTimer(server.Time, limit, onIdle, getOtherUse);
         _ticks = ThreadRoot.Repeat(
             "FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval,
                 server.Log);
@@ -203,8 +200,8 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             ExplainStop();
         if (server.Statistics.IsSampleDue(now))
             server.Statistics.OnSampleDue(GetTotals());
-        if (_onIdle is not null)
-            CheckIdle(_onIdle, since, now);
+        _idleTimer?.Check(
+            ToList().Exists(static connection => connection.HasUnfinished), GetTotals().Requests, since, now);
         // Must be the last call: the rest of the stop may run inside it.
         if (IsStopping)
             ContinueStop();
@@ -216,22 +213,6 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             _allOver.TrySetResult();
         if (Count == 0 || server.Time.GetElapsedTime(Volatile.Read(ref _abortedAt), Now) >= s_abortGrace)
             _allGone.TrySetResult();
-    }
-
-    private void CheckIdle(Action onIdle, long since, long now)
-    {
-        var (isUsed, requestCount) = _getOtherUse?.Invoke() ?? default;
-        requestCount += GetTotals().Requests;
-        if (isUsed || ToList().Exists(static connection => connection.HasUnfinished))
-            _lastUse = now;
-        else if (requestCount != _seenRequests)
-            _lastUse = since;
-        _seenRequests = requestCount;
-        if (server.Time.GetElapsedTime(_lastUse, now) < server.Options.IdleExit)
-            return;
-
-        onIdle();
-        _onIdle = null;
     }
 
     public Totals GetTotals()

@@ -15,8 +15,8 @@ internal enum BodyError : byte
 /// </summary>
 internal sealed class RequestBody(RequestStream request, long? declaredLength) : PipeReader
 {
-    private Segment? _first;
-    private Segment? _last;
+    private BodySegment? _first;
+    private BodySegment? _last;
     private long _receivedLength;
     private long _consumedLength;
     private long _examinedLength;
@@ -278,7 +278,7 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
             if (_last is not { FreeLength: > 0 })
             {
                 var block = request.Connection.Context.Buffers.RentBlock(content.Length);
-                _last = new Segment(block, _last, _receivedLength);
+                _last = new BodySegment(block, _last, _receivedLength);
                 _first ??= _last;
             }
 
@@ -316,40 +316,5 @@ internal sealed class RequestBody(RequestStream request, long? declaredLength) :
         return index >= _consumedLength && index <= end
             ? index.Value
             : throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
-    }
-
-    /// <summary>A block of the body. Only the block is reused, and not before it is consumed.</summary>
-    private sealed class Segment : ReadOnlySequenceSegment<byte>
-    {
-        private readonly BufferBlock _block;
-
-        public Segment(BufferBlock block, Segment? previous, long index)
-        {
-            _block = block;
-            RunningIndex = previous?.EndIndex ?? index;
-            if (previous is not null)
-                previous.Next = this;
-        }
-
-        public Segment? NextSegment => (Segment?)Next;
-        public long EndIndex => RunningIndex + Memory.Length;
-        public int FreeLength => _block.FreeLength;
-
-        public int Append(ReadOnlySpan<byte> content)
-        {
-            var count = Math.Min(content.Length, _block.FreeLength);
-            _block.Append(content[..count]);
-            Memory = _block.Memory[.._block.End];
-            return count;
-        }
-
-        /// <param name="isLeased">Whether the application may hold the block. If so, it is not pooled again.</param>
-        public void Return(bool isLeased)
-        {
-            if (!isLeased)
-                Memory = default;
-            _block.IsLeased = isLeased;
-            _block.Return();
-        }
     }
 }
