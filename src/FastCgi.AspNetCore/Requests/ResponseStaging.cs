@@ -198,16 +198,14 @@ internal struct ResponseStaging(FastCgiRequest request)
         _flushedLength = NotHeld;
         var records = new BufferChain();
         var leased = _leasedLength > 0 && _scratch is null ? _blocks.Tail : null;
-        if (_leasedLength == 0)
-            _leaseHolder = Nobody;
         var block = _blocks.Clear();
         Length = 0;
         while (block is not null)
         {
             var next = block.Next;
             block.Next = null;
-            if (block == leased)
-                block = SplitLeased(block);
+            if (block == leased || block is { IsLeased: true, Length: > 0 })
+                block = CopyLeased(block, isInUse: block == leased);
 
             if (block.Length == 0)
             {
@@ -286,14 +284,22 @@ internal struct ResponseStaging(FastCgiRequest request)
         line.CopyTo(head[_lengthPosition..]);
     }
 
-    /// <summary>Copies the content to send, because the application is writing to the rest of the block.</summary>
-    private BufferBlock SplitLeased(BufferBlock block)
+    /// <summary>Copies the content to send: the application may write anywhere in the block, even later.</summary>
+    private BufferBlock CopyLeased(BufferBlock block, bool isInUse)
     {
         var copy = request.Connection.Output.Pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);
         copy.Start = copy.End = ProtocolConstants.HeaderLength;
         copy.Append(block.UsedSpan);
-        block.Start = block.End;
-        _blocks.Append(block);
+        if (isInUse)
+        {
+            block.Start = block.End;
+            _blocks.Append(block);
+        }
+        else
+        {
+            block.Return();
+        }
+
         return copy;
     }
 }

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
@@ -149,6 +150,44 @@ public sealed class ResponseStagingTests
         Assert.False(second.Equals(Response.Writer.GetMemory(100_000)));
     }
 
+    /// <summary>A write to it must not change records of the connection, which other requests share.</summary>
+    [Fact]
+    public async Task Memory_ReplacedByOtherMemory_HoldsNoQueuedRecord()
+    {
+        _rig.Begin();
+        _rig.Transport.Holds = true;
+        _rig.Occupy();
+        await Response.StartAsync();
+        var replaced = Response.Writer.GetMemory(100);
+        foreach (var part in new[] { "the first part, ", "the second part" })
+        {
+            _rig.Put(part);
+            await Response.Writer.FlushAsync();
+        }
+
+        replaced.Span.Clear();
+        _rig.Transport.Complete();
+
+        Assert.Equal("the first part, the second part", _rig.Body);
+    }
+
+    /// <summary>A late call of the holder of earlier memory does not release the memory that others hold now.</summary>
+    [Fact]
+    public async Task Memory_EarlierMemoryIsAdvancedLate_IsNotPooledAgain()
+    {
+        _rig.Begin();
+        Response.Writer.GetMemory(100);
+        await _rig.WriteAsync("a");
+        var current = Response.Writer.GetMemory(100);
+        Response.Writer.Advance(1);
+        await Response.Writer.FlushAsync();
+        _rig.Complete();
+        _rig.Output.FlushNow();
+        _rig.Begin(2);
+
+        Assert.NotSame(ArrayOf(current), ArrayOf(Response.Writer.GetMemory(100)));
+    }
+
     /// <summary>
     /// <c>WriteAsync</c> of a long string asks for a span that it does not need. Its block is used again, unless the
     /// application may still be writing to it. Memory can be kept, so its block is not used again.
@@ -206,6 +245,9 @@ public sealed class ResponseStagingTests
 
         Assert.Equal((pooled, 0), (_rig.PooledBytes, _rig.RentedCount));
     }
+
+    private static byte[] ArrayOf(Memory<byte> memory)
+        => MemoryMarshal.TryGetArray<byte>(memory, out var array) ? array.Array! : [];
 
     /// <summary>Text that differs from its neighbors, so that lost or duplicated bytes are detected.</summary>
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "<Length>k__BackingField")]
