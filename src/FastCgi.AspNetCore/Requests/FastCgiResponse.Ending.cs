@@ -43,6 +43,17 @@ internal sealed partial class FastCgiResponse
         _request.EndStdin(scope);
     }
 
+    /// <summary>Whether the body has its declared length, although the rest may not be flushed.</summary>
+    public bool IsWritten
+    {
+        get
+        {
+            using var scope = _request.EnterLock();
+            ref var state = ref In(scope);
+            return HasStarted && state.BytesWritten == state.DeclaredLength;
+        }
+    }
+
     /// <summary>Queues and sends the end, unless the response is already complete.</summary>
     /// <exception cref="InvalidOperationException">The body is too short, or sending is impossible.</exception>
     public void Finish()

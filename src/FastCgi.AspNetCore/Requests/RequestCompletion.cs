@@ -113,7 +113,7 @@ internal static class RequestCompletion
             return;
 
         // A later error does not affect a response that is completely written.
-        if (request.HasResponded)
+        if (request.HasResponded || response.IsWritten)
             response.Finish();
         else
             response.Cut();

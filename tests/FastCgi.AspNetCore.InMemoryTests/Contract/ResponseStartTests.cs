@@ -86,6 +86,20 @@ public class ResponseStartTests
             context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
             throw new InvalidOperationException("on purpose");
         },
+        ["an exception after the start of an empty body"] = static async (context, _) =>
+        {
+            context.Response.ContentLength = 0;
+            await context.Response.StartAsync();
+            throw new InvalidOperationException("on purpose");
+        },
+        ["an exception after a whole body that is not flushed"] = static async (context, _) =>
+        {
+            context.Response.ContentLength = 3;
+            await context.Response.StartAsync();
+            "abc"u8.CopyTo(context.Response.BodyWriter.GetSpan(3));
+            context.Response.BodyWriter.Advance(3);
+            throw new InvalidOperationException("on purpose");
+        },
     };
 
     public static TheoryData<string> Starts => [.. s_starts.Keys];
