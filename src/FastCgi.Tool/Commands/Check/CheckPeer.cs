@@ -63,10 +63,17 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
         }
     }
 
-    public async Task<CheckRecord> RequireRecordAsync()
+    /// <returns>The values of GET_VALUES, or <see langword="null"/> and the reason.</returns>
+    public async Task<(Dictionary<string, string>? Values, string Problem)> ReadValuesAsync(params string[] names)
     {
-        var (record, problem) = await ReadRecordAsync();
-        return record ?? throw CheckException.Fail(problem!);
+        await SendAsync(Record(RecordType.GetValues, 0, Pairs(names.Select(static name => (name, "")))));
+        return await ReadRecordAsync() switch
+        {
+            (null, var problem) => (null, problem!),
+            ({ Type: RecordType.GetValuesResult, Id: 0 } result, _)
+                => (ClientConnection.ReadPairs(result.Content), "its pairs cannot be read"),
+            var (other, _) => (null, $"the response is {RecordNames.Get(other.Type)}, id {other.Id}"),
+        };
     }
 
     /// <summary>Reads until a request ends. Records of requests that are not active are a flaw.</summary>

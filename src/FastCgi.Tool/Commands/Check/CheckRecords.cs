@@ -42,4 +42,7 @@ internal static class CheckRecords
         stream.AddRange(Record(type, id, [], padding));
         return [.. stream];
     }
+
+    public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
+        => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 }
