@@ -63,11 +63,10 @@ public sealed class CheckCommandTests
         var (code, text, _) = await ToolRun.RunAsync(
             "check", server.Address, "--only", "answer", "--only", "before-stdin");
         Assert.Equal(0, code);
-        Assert.Contains("pass  answer ", text, StringComparison.Ordinal);
-        Assert.Contains("pass  before-stdin ", text, StringComparison.Ordinal);
-        Assert.Contains(" -- it ", text, StringComparison.Ordinal);
-        Assert.EndsWith(
-            $"{server.Address}: 2 passed, 0 failed, 0 skipped\n", text, StringComparison.Ordinal);
+        Assert.Contains("pass  answer ", text);
+        Assert.Contains("pass  before-stdin ", text);
+        Assert.Contains(" -- it ", text);
+        Assert.EndsWith($"{server.Address}: 2 passed, 0 failed, 0 skipped\n", text);
         Assert.DoesNotContain('\e', text);
     }
 

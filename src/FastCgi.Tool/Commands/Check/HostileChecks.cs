@@ -57,7 +57,7 @@ internal static class HostileChecks
             })),
         new("content-length", Source, "A CONTENT_LENGTH that is not a number",
             to => [.. ForEach(s_lengths, length =>
-                [Send(CreateRequest(to.Params("POST", extra: [("CONTENT_LENGTH", length)]), "hello"u8)),
+                [Send(CreateRequest(to.Params("POST", extra: [("CONTENT_LENGTH", length)]), [.. "hello"u8])),
                 Named($"'{length}'", Response(static response => RequireReaction(response, response.Describe()))),
                 Close()]), Survive()]),
     ];
