@@ -134,11 +134,9 @@ internal sealed class CheckResponse
     /// <summary>Why the response has no end.</summary>
     public string? Problem { get; set; }
     public (int AppStatus, FastCgiProtocolStatus ProtocolStatus)? End { get; private set; }
-    public bool IsOutputEnded { get; private set; }
 
-    /// <summary>Whether there was STDERR, which then must be ended.</summary>
-    public bool HasError { get; private set; }
-    public bool IsErrorEnded { get; private set; }
+    /// <summary>The streams that were sent, and whether each is ended.</summary>
+    public Dictionary<RecordType, bool> Streams { get; } = [];
     public string[] Flaws { get; set; } = [];
     public int Status => Head?.StatusCode ?? 0;
     public HeaderBlock? Head => field ??= ParseHead();
@@ -161,20 +159,15 @@ internal sealed class CheckResponse
 
     public void Take(CheckRecord record, List<string> flaws)
     {
-        var isEmpty = record.Content.Length == 0;
         switch (record.Type)
         {
-            case RecordType.Stdout:
-                if (IsOutputEnded)
-                    flaws.Add("a STDOUT record after the end of STDOUT");
-                IsOutputEnded |= isEmpty;
-                _output.Write(record.Content);
-                break;
-            case RecordType.Stderr:
-                HasError = true;
-                if (IsErrorEnded)
-                    flaws.Add("a STDERR record after the end of STDERR");
-                IsErrorEnded |= isEmpty;
+            case RecordType.Stdout or RecordType.Stderr:
+                var (name, isEnded) = (RecordNames.Get(record.Type), Streams.GetValueOrDefault(record.Type));
+                if (isEnded)
+                    flaws.Add($"a {name} record after the end of {name}");
+                Streams[record.Type] = isEnded || record.Content.Length == 0;
+                if (record.Type == RecordType.Stdout)
+                    _output.Write(record.Content);
                 break;
             case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:
                 End = (record.AppStatus, record.ProtocolStatus);

@@ -19,10 +19,11 @@ internal static class Checks
                 return Refute(to.FindFault(response)) ?? response.Describe();
             })]),
         new("stdout-end", "3.3", "An empty record ends STDOUT before END_REQUEST",
-            to => [Send(to.Get()), Response(static response => RequireEnd(response.IsOutputEnded))]),
+            to => [Send(to.Get()), Response(static response => RequireEnd(response, RecordType.Stdout))]),
         new("stderr-end", "3.3", "An empty record also ends STDERR, if there is any",
-            to => [Send(to.Get()), Response(static response
-                => response.HasError ? RequireEnd(response.IsErrorEnded) : throw Skipped("there was no STDERR"))]),
+            to => [Send(to.Get()), Response(static response => response.Streams.ContainsKey(RecordType.Stderr)
+                ? RequireEnd(response, RecordType.Stderr)
+                : throw Skipped("there was no STDERR"))]),
         new("cgi-headers", "RFC 3875 6", "The header block has a Status of three digits or none, and no "
             + "Transfer-Encoding; Content-Length is the length of the body",
             to => [Send(to.Get()), Response(static response => Refute(FindWrongHeader(response)))]),
@@ -221,8 +222,10 @@ internal static class Checks
 
     private static string Letters(int count) => new('v', count);
 
-    private static string RequireEnd(bool isEnded)
-        => isEnded ? "" : throw Fail("END_REQUEST arrives without it; web servers tolerate that");
+    private static string RequireEnd(CheckResponse response, RecordType stream)
+        => response.Streams.GetValueOrDefault(stream)
+            ? ""
+            : throw Fail("END_REQUEST arrives without it; web servers tolerate that");
 
     private static string? FindWrongHeader(CheckResponse response)
     {
