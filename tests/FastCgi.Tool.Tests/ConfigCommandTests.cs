@@ -20,8 +20,8 @@ public sealed class ConfigCommandTests
             var (code, text, _) = await ToolRun.RunAsync(["config", kind, .. option]);
 
             Assert.Equal(0, code);
-            Assert.Contains($"## {heading}\n", document.Text, StringComparison.Ordinal);
-            Assert.Contains($"\n```{kind}\n{ToOldest(text)}```\n", document.Text, StringComparison.Ordinal);
+            Assert.Contains($"## {heading}\n", document.Text);
+            Assert.Contains($"\n```{kind}\n{ToOldest(text)}```\n", document.Text);
         }
     }
 
@@ -35,8 +35,8 @@ public sealed class ConfigCommandTests
         var template = ConfigurationTemplate.Read(kind, usesTls: true, isBehindBalancer: false);
 
         Assert.Equal(template, template.For(null));
-        Assert.DoesNotContain(lines, template.For(Version.Parse(before)).Text, StringComparison.Ordinal);
-        Assert.Contains(lines, template.For(Version.Parse(since)).Text, StringComparison.Ordinal);
+        Assert.DoesNotContain(lines, template.For(Version.Parse(before)).Text);
+        Assert.Contains(lines, template.For(Version.Parse(since)).Text);
         Assert.Equal(template.Text, ToOldest(template.For(new Version(99, 0)).Text));
     }
 
@@ -47,8 +47,7 @@ public sealed class ConfigCommandTests
     public async Task Configuration_HasTheLineAgainstUnderscores(string kind, string line)
     {
         foreach (var option in new string[][] { [], ["--tls"], ["--behind-balancer"] })
-            Assert.Contains(
-                line, (await ToolRun.RunAsync(["config", kind, .. option])).Out, StringComparison.Ordinal);
+            Assert.Contains(line, (await ToolRun.RunAsync(["config", kind, .. option])).Out);
     }
 
     [Theory]
@@ -72,13 +71,12 @@ public sealed class ConfigCommandTests
             Assert.Equal(0, code);
             Assert.Contains(
                 option is ["--tls"] && kind == "nginx"
-                    ? expected.Replace("fastcgi_pass", "server", StringComparison.Ordinal)
+                    ? expected.Replace("fastcgi_pass", "server")
                     : expected,
-                text,
-                StringComparison.Ordinal);
-            Assert.DoesNotContain("/run/hello", text, StringComparison.Ordinal);
-            Assert.DoesNotContain("9000", text, StringComparison.Ordinal);
-            Assert.DoesNotContain("/run/app", text, StringComparison.Ordinal);
+                text);
+            Assert.DoesNotContain("/run/hello", text);
+            Assert.DoesNotContain("9000", text);
+            Assert.DoesNotContain("/run/app", text);
         }
     }
 
@@ -98,9 +96,9 @@ public sealed class ConfigCommandTests
         {
             var (_, text, _) = await ToolRun.RunAsync(
                 "config", "nginx", "--tls", "--name", name, "--address", $"/run/{name}/app.sock");
-            sites += text.Replace($"/etc/ssl/{name}", folder.Path, StringComparison.Ordinal)
-                .Replace("listen 80;", "listen 8080;", StringComparison.Ordinal)
-                .Replace("listen 443 ", "listen 8443 ", StringComparison.Ordinal);
+            sites += text.Replace($"/etc/ssl/{name}", folder.Path)
+                .Replace("listen 80;", "listen 8080;")
+                .Replace("listen 443 ", "listen 8443 ");
         }
 
         var configuration = folder.Write(
@@ -119,7 +117,7 @@ public sealed class ConfigCommandTests
 
         Assert.DoesNotMatch("(?i)client.(ca|cert|verify)|verify.?client|client_auth|SSLOptions", text);
         Assert.Equal(full.Count('{') - full.Count('}'), text.Count('{') - text.Count('}'));
-        Assert.Contains("certificate", text, StringComparison.Ordinal);
+        Assert.Contains("certificate", text);
     }
 
     /// <summary>A user that two applications share could read the keys of both.</summary>
@@ -138,11 +136,11 @@ public sealed class ConfigCommandTests
             $"# useradd --system --home-dir /var/lib/{name} --shell /usr/sbin/nologin {name}\n", $"\nUser={name}\n",
             $"\nStateDirectory={name}\n", $"\nExecStart=/srv/{name}/{name}\n", $"\nWorkingDirectory=/srv/{name}\n",
         })
-            Assert.Contains(line, text, StringComparison.Ordinal);
+            Assert.Contains(line, text);
         var url = address[0] == '/' ? $"unix:{address}" : address;
-        Assert.Contains($"_Url=fastcgi://{url}\n", text, StringComparison.Ordinal);
+        Assert.Contains($"_Url=fastcgi://{url}\n", text);
         var folder = address.Split('/') is [.., var last, _] ? $"\nRuntimeDirectory={last}\n" : "";
-        Assert.Contains(folder, text, StringComparison.Ordinal);
+        Assert.Contains(folder, text);
         Assert.DoesNotMatch(@"\bapp\b(?!\.sock)", text);
     }
 
@@ -150,8 +148,7 @@ public sealed class ConfigCommandTests
     [Fact]
     public async Task Systemd_Unit_WritesLevelsForTheJournal() => Assert.Contains(
         "\nEnvironment=Logging__Console__FormatterName=systemd\n",
-        (await ToolRun.RunAsync("config", "systemd")).Out,
-        StringComparison.Ordinal);
+        (await ToolRun.RunAsync("config", "systemd")).Out);
 
     [Fact]
     public async Task NameAndPathBase_Given_ReplaceTheDocuments()
@@ -161,8 +158,8 @@ public sealed class ConfigCommandTests
             var (_, text, _) = await ToolRun.RunAsync(
                 "config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop", "--address", "/run/s/s.sock");
 
-            Assert.Contains("/shop", text, StringComparison.Ordinal);
-            Assert.DoesNotContain("hello", text, StringComparison.Ordinal);
+            Assert.Contains("/shop", text);
+            Assert.DoesNotContain("hello", text);
             Assert.DoesNotMatch(@"[ ""^]/app\b(?!\.)", text);
         }
     }
@@ -181,11 +178,9 @@ public sealed class ConfigCommandTests
 
         Assert.Equal(0, code);
         Assert.Equal($"{folder.GetPath(".htaccess")}\n{folder.GetPath("Shop.Web.fcgi")}\n", text);
+        Assert.Equal(htaccess.Replace("hello", "Shop.Web"), await File.ReadAllTextAsync(folder.GetPath(".htaccess")));
         Assert.Equal(
-            htaccess.Replace("hello", "Shop.Web", StringComparison.Ordinal),
-            await File.ReadAllTextAsync(folder.GetPath(".htaccess")));
-        Assert.Equal(
-            wrapper.Replace("hello", "Shop.Web", StringComparison.Ordinal),
+            wrapper.Replace("hello", "Shop.Web"),
             await File.ReadAllTextAsync(folder.GetPath("Shop.Web.fcgi")));
         if (!OperatingSystem.IsWindows())
             Assert.True(File.GetUnixFileMode(folder.GetPath("Shop.Web.fcgi")).HasFlag(UnixFileMode.UserExecute));
@@ -202,11 +197,11 @@ public sealed class ConfigCommandTests
         var (code, _, error) = await ToolRun.RunAsync(["config", .. arguments]);
 
         Assert.Equal(2, code);
-        Assert.Contains(expected, error, StringComparison.Ordinal);
+        Assert.Contains(expected, error);
     }
 
     /// <summary>The directives that each version accepts.</summary>
     private static string ToOldest(string text)
         => Regex.Replace(Regex.Replace(text, @" ssl;\n +http2 on;", " ssl http2;"), @"\{args\[(\d)\]\}", "{args.$1}")
-            .Replace("trust_pool file", "trusted_ca_cert_file", StringComparison.Ordinal);
+            .Replace("trust_pool file", "trusted_ca_cert_file");
 }

@@ -33,11 +33,8 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task Http_AtTheAddress_IsReported()
     {
-        await using var server = new FakeServer(static async stream =>
-        {
-            if (await stream.ReadAsync(new byte[1_000]) > 0)
-                await stream.WriteAsync("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"u8.ToArray());
-        });
+        await using var server = FakeServer.Answering(
+            "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"u8.ToArray());
 
         await AssertProblemAsync("not-fastcgi", $"fix     --urls {server.Address}\n", server.Address);
     }
@@ -78,11 +75,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     [Fact]
     public async Task Response_WithoutHeaders_IsReported()
     {
-        await using var server = new FakeServer(static async stream =>
-        {
-            if (await stream.ReadAsync(new byte[1_000]) > 0)
-                await stream.WriteAsync(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]));
-        });
+        await using var server = FakeServer.Answering(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]));
 
         await AssertProblemAsync(
             "no-answer", "fix     fastcgi request ADDRESS / -v\n", server.Address, "--timeout", "1");
@@ -102,19 +95,15 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     {
         var answer = ("Status: 404 Not Found\r\nX-Powered-By: PHP/8.2\r\n"u8
             + "Content-type: text/html; charset=UTF-8\r\n\r\nFile not found.\n"u8).ToArray();
-        await using var server = new FakeServer(async stream =>
-        {
-            if (await stream.ReadAsync(new byte[1_000]) > 0)
-                await stream.WriteAsync((byte[])[
-                    .. RecordBytes.Record(RecordBytes.Stderr, 1, "Primary script unknown\n"u8),
-                    .. RecordBytes.Record(RecordBytes.Stdout, 1, answer),
-                    .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
-        });
+        await using var server = FakeServer.Answering([
+            .. RecordBytes.Record(RecordBytes.Stderr, 1, "Primary script unknown\n"u8),
+            .. RecordBytes.Record(RecordBytes.Stdout, 1, answer),
+            .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
 
         var (_, output, _) = await ToolRun.RunAsync("doctor", server.Address, "--timeout", "1");
 
-        Assert.Contains("note php-fpm  ", output, StringComparison.Ordinal);
-        Assert.Contains("fix     --urls fastcgi://127.0.0.1:9001\n", output, StringComparison.Ordinal);
+        Assert.Contains("note php-fpm  ", output);
+        Assert.Contains("fix     --urls fastcgi://127.0.0.1:9001\n", output);
         await AssertIsWellAsync("php-fpm", _server!.Address);
     }
 
@@ -164,8 +153,8 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "10");
         waiting.ForEach(static socket => socket.Dispose());
 
-        Assert.Equal(isSeen, output.Contains("problem backlog-full  ", StringComparison.Ordinal));
-        Assert.True(output.Contains($"{count} of 10 connections wait", StringComparison.Ordinal), output);
+        Assert.Equal(isSeen, output.Contains("problem backlog-full  "));
+        Assert.True(output.Contains($"{count} of 10 connections wait"), output);
         Assert.Equal(isSeen ? 1 : 0, code);
     }
 
@@ -222,8 +211,8 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
     {
         var (code, output, _) = await ToolRun.RunAsync(["doctor", .. arguments]);
 
-        Assert.True(output.Contains($"problem {id}  ", StringComparison.Ordinal), output);
-        Assert.Contains(line, output, StringComparison.Ordinal);
+        Assert.True(output.Contains($"problem {id}  "), output);
+        Assert.Contains(line, output);
         Assert.Equal(1, code);
         await AssertIsWellAsync(id, _server!.Address);
     }
@@ -235,6 +224,6 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         var (code, output, _) = await ToolRun.RunAsync("doctor", address);
 
         Assert.True(code == 0, output);
-        Assert.DoesNotContain($" {id}  ", output, StringComparison.Ordinal);
+        Assert.DoesNotContain($" {id}  ", output);
     }
 }

@@ -19,7 +19,7 @@ public sealed class DoctorCaseTests : IDisposable
             var file = Path.Combine(AppContext.BaseDirectory, "DoctorCases.tsv");
             foreach (var (index, line) in File.ReadLines(file).Index())
             {
-                var row = line.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t');
+                var row = line.Replace("\\n", "\n").Split('\t');
                 if (row[0] == "site")
                     site = row;
                 else if (row[0] == "let")
@@ -33,9 +33,9 @@ public sealed class DoctorCaseTests : IDisposable
             string Fill(string text)
                 => Regex.Replace(text, @"\b[A-Z]+\b", word => words.GetValueOrDefault(word.Value, word.Value));
             static string Change(string site, string text)
-                => site.Contains("{case}", StringComparison.Ordinal)
-                    ? site.Replace("{case}", text, StringComparison.Ordinal)
-                    : site.Replace(text.Split(" ~> ")[0], text.Split(" ~> ")[1], StringComparison.Ordinal);
+                => site.Contains("{case}")
+                    ? site.Replace("{case}", text)
+                    : site.Replace(text.Split(" ~> ")[0], text.Split(" ~> ")[1]);
         }
     }
 
@@ -98,9 +98,9 @@ public sealed class DoctorCaseTests : IDisposable
     {
         var output = await RunAsync("nginx", $"server {{ location / {{ {Usual}proxy_set_header {header}; {Pass}}} }}");
 
-        Assert.Contains("note proxy-directive  ", output, StringComparison.Ordinal);
-        Assert.Contains("  fix     # remove this line", output, StringComparison.Ordinal);
-        Assert.DoesNotContain("fastcgi_param HTTP_", output, StringComparison.Ordinal);
+        Assert.Contains("note proxy-directive  ", output);
+        Assert.Contains("  fix     # remove this line", output);
+        Assert.DoesNotContain("fastcgi_param HTTP_", output);
     }
 
     /// <summary>The advised line is valid: an unknown directive would keep nginx from starting.</summary>
@@ -116,7 +116,7 @@ public sealed class DoctorCaseTests : IDisposable
     {
         var output = await RunAsync("nginx", $"server {{ location / {{ {Usual}{line}; {Pass}}} }}");
 
-        Assert.Contains($"  fix     {advised}\n", output, StringComparison.Ordinal);
+        Assert.Contains($"  fix     {advised}\n", output);
     }
 
     [Theory]
@@ -131,7 +131,7 @@ public sealed class DoctorCaseTests : IDisposable
         var (actual, output, error) = await ToolRun.RunAsync("doctor", target);
 
         Assert.Equal(code, actual);
-        Assert.Contains(message, output + error, StringComparison.Ordinal);
+        Assert.Contains(message, output + error);
     }
 
     [Theory]
@@ -153,7 +153,7 @@ public sealed class DoctorCaseTests : IDisposable
         var (code, output, error) = await ToolRun.RunAsync("doctor", Write(text), "--no-connect");
 
         Assert.Equal((3, ""), (code, output));
-        Assert.Contains(message, error, StringComparison.Ordinal);
+        Assert.Contains(message, error);
     }
 
     /// <summary>Configurations from the field.</summary>
@@ -186,8 +186,8 @@ public sealed class DoctorCaseTests : IDisposable
     {
         var output = await RunAsync("nginx", $"server {{ listen 8080; location / {{ include {file}; {Pass}}} }}");
 
-        Assert.Contains($"{file}: the copy of nginx.org was read", output, StringComparison.Ordinal);
-        Assert.Contains(": 0 problems, ", output, StringComparison.Ordinal);
+        Assert.Contains($"{file}: the copy of nginx.org was read", output);
+        Assert.Contains(": 0 problems, ", output);
     }
 
     [Fact]
@@ -195,7 +195,7 @@ public sealed class DoctorCaseTests : IDisposable
     {
         var (_, output, _) = await ToolRun.RunAsync("doctor", "127.0.0.1:1", "--no-connect");
 
-        Assert.Contains("0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
+        Assert.Contains("0 problems, 0 notes, 1 not checked\n", output);
     }
 
     private string Write(string text) => _folder.Write("site.conf", Encoding.UTF8.GetBytes(text));
@@ -208,5 +208,5 @@ public sealed class DoctorCaseTests : IDisposable
 
     private static bool IsFound(string line, string[] finding)
         => line.StartsWith($"{finding[0]} {finding[1]}", StringComparison.Ordinal)
-            && line.Contains(finding[2], StringComparison.Ordinal);
+            && line.Contains(finding[2]);
 }

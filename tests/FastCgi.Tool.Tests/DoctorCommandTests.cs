@@ -28,10 +28,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
             + "# configuration file /x/sites/a:\nserver {\n  listen 80;\n"
             + "  location / { fastcgi_pass unix:/run/hello/app.sock; }\n}\n";
 
-        Assert.Contains(
-            "problem params-missing  /x/sites/a:3\n",
-            (await RunAsync(text, "--no-connect")).Output,
-            StringComparison.Ordinal);
+        Assert.Contains("problem params-missing  /x/sites/a:3\n", (await RunAsync(text, "--no-connect")).Output);
     }
 
     [LinuxFact]
@@ -43,11 +40,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
                 Replace(GetConfiguration(server, FrontEndDocument.Smallest), Socket, "/nonexistent/app.sock"));
 
             Assert.Equal(1, code);
-            Assert.Contains("problem no-socket  /nonexistent/app.sock\n", output, StringComparison.Ordinal);
-            Assert.Contains(
-                "fix     --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=",
-                output,
-                StringComparison.Ordinal);
+            Assert.Contains("problem no-socket  /nonexistent/app.sock\n", output);
+            Assert.Contains("fix     --urls 'fastcgi://unix:/nonexistent/app.sock?mode=0660&group=", output);
         }
     }
 
@@ -73,16 +67,16 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         _server!.Logs.Expected.Add("WrongProtocol");
         OpenSocket();
         var right = GetConfiguration(server, FrontEndDocument.Smallest)
-            .Replace("server app 127.0.0.1:9000", "server app " + Socket, StringComparison.Ordinal);
+            .Replace("server app 127.0.0.1:9000", "server app " + Socket);
         var wrong = Replace(right, documented, mistaken);
 
-        var (code, output, _) = await RunAsync(wrong.Replace(Socket, SocketPath, StringComparison.Ordinal));
+        var (code, output, _) = await RunAsync(wrong.Replace(Socket, SocketPath));
         Assert.Equal(1, code);
-        Assert.Contains("problem other-protocol  ", output, StringComparison.Ordinal);
-        var added = line.Replace("SOCKET", SocketPath, StringComparison.Ordinal);
-        Assert.Contains("fix     " + added, output, StringComparison.Ordinal);
+        Assert.Contains("problem other-protocol  ", output);
+        var added = line.Replace("SOCKET", SocketPath);
+        Assert.Contains("fix     " + added, output);
 
-        (code, output, _) = await RunAsync(right.Replace(Socket, SocketPath, StringComparison.Ordinal));
+        (code, output, _) = await RunAsync(right.Replace(Socket, SocketPath));
         Assert.True(code == 0, output);
     }
 
@@ -93,20 +87,20 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
             File.SetUnixFileMode(SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
         var (_, output, _) = await ToolRun.RunAsync("doctor", _server!.Address);
 
-        Assert.Contains($"{SocketPath}: mode 0600, ", output, StringComparison.Ordinal);
-        Assert.Contains($"{_server.Address}: GET / returns 200 in ", output, StringComparison.Ordinal);
-        Assert.Contains("GET_VALUES FCGI_MAX_CONNS=", output, StringComparison.Ordinal);
+        Assert.Contains($"{SocketPath}: mode 0600, ", output);
+        Assert.Contains($"{_server.Address}: GET / returns 200 in ", output);
+        Assert.Contains("GET_VALUES FCGI_MAX_CONNS=", output);
         string[] webServers = ["www-data:", "nginx:", "caddy:", "haproxy:", "lighttpd:", "http:", "apache:"];
         var isOneThere = File.ReadLines("/etc/passwd")
             .Any(line => webServers.Any(user => line.StartsWith(user, StringComparison.Ordinal)));
-        Assert.Contains(isOneThere ? "problem permission  " : "no web-server user", output, StringComparison.Ordinal);
+        Assert.Contains(isOneThere ? "problem permission  " : "no web-server user", output);
     }
 
     [Fact]
     public async Task Head_BeyondTheBuffer_IsAProblem()
     {
         var text =
-            GetConfiguration("nginx", FrontEndDocument.Smallest).Replace(Socket, SocketPath, StringComparison.Ordinal);
+            GetConfiguration("nginx", FrontEndDocument.Smallest).Replace(Socket, SocketPath);
 
         var (code, output, _) = await RunAsync(text, "--path", "/large");
 
@@ -129,8 +123,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal("include fastcgi_params;", finding.GetProperty("line").GetString());
         Assert.EndsWith(
             "/blob/main/docs/troubleshooting.md#400-bad-request",
-            finding.GetProperty("document").GetString(),
-            StringComparison.Ordinal);
+            finding.GetProperty("document").GetString());
     }
 
     /// <summary>The web server's own check comes first.</summary>
@@ -162,11 +155,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (code, output, error) = await RunAsync(text, "--server", server, "--timeout", "1");
 
         Assert.True(code == 1, output + error);
-        Assert.Contains(
-            $"problem web-server-check  {_folder.GetPath("site.conf")}\n  found   {command}",
-            output,
-            StringComparison.Ordinal);
-        Assert.Contains(line, output, StringComparison.Ordinal);
+        Assert.Contains($"problem web-server-check  {_folder.GetPath("site.conf")}\n  found   {command}", output);
+        Assert.Contains(line, output);
     }
 
     /// <summary>Debian's apachectl creates a folder that only root can create.</summary>
@@ -184,11 +174,11 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         OpenSocket();
         var (_, text, _) = await ToolRun.RunAsync("config", "caddy", "--address", SocketPath);
 
-        var (code, output, error) = await RunAsync(text.Replace(":80", ":8080", StringComparison.Ordinal));
+        var (code, output, error) = await RunAsync(text.Replace(":80", ":8080"));
 
         Assert.True(code == 0, output + error);
-        Assert.Contains($"{_server!.Address}: GET / returns 200", output, StringComparison.Ordinal);
-        Assert.EndsWith(": 0 problems, 0 notes\n", output, StringComparison.Ordinal);
+        Assert.Contains($"{_server!.Address}: GET / returns 200", output);
+        Assert.EndsWith(": 0 problems, 0 notes\n", output);
     }
 
     [Fact]
@@ -214,11 +204,11 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         File.SetUnixFileMode(file, File.GetUnixFileMode(file) | UnixFileMode.OtherWrite);
 
         var (_, untrusted, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "1");
-        Assert.Contains($"not checked: nginx did not check {file}", untrusted, StringComparison.Ordinal);
-        Assert.DoesNotContain("nginx -t", untrusted, StringComparison.Ordinal);
+        Assert.Contains($"not checked: nginx did not check {file}", untrusted);
+        Assert.DoesNotContain("nginx -t", untrusted);
 
         var (_, trusted, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "1", "--trust");
-        Assert.Contains("nginx -t -q -c ", trusted, StringComparison.Ordinal);
+        Assert.Contains("nginx -t -q -c ", trusted);
     }
 
     [Fact]
@@ -246,12 +236,12 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
     private static string GetConfiguration(string server, string heading)
         => new FrontEndDocument(server).GetConfiguration(heading, "80")
-            .Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
+            .Replace("listen 80 ssl", "listen 443 ssl");
 
     private static string Replace(string text, string documented, string mistaken)
     {
-        Assert.Contains(documented, text, StringComparison.Ordinal);
-        return text.Replace(documented, mistaken, StringComparison.Ordinal);
+        Assert.Contains(documented, text);
+        return text.Replace(documented, mistaken);
     }
 
     private Task<(int Code, string Output, string Error)> RunAsync(string text, params string[] options)

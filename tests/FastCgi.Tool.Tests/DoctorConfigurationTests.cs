@@ -13,15 +13,13 @@ public sealed class DoctorConfigurationTests : IDisposable
     public async Task HaProxy_SocketOutsideOfItsRoot_IsFound(string global, bool isFound)
     {
         var text = $"global\n    {global}\n\n" + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace(
-            "127.0.0.1:9000", "/run/hello/app.sock", StringComparison.Ordinal);
+            "127.0.0.1:9000", "/run/hello/app.sock");
 
         var output = await RunAsync(text);
 
-        Assert.True(isFound == output.Contains("problem chroot", StringComparison.Ordinal), output);
-        Assert.Equal(
-            isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n", StringComparison.Ordinal));
-        Assert.Equal(
-            isFound, output.Contains("fix     server app 127.0.0.1:9000 proto fcgi\n", StringComparison.Ordinal));
+        Assert.True(isFound == output.Contains("problem chroot"), output);
+        Assert.Equal(isFound, output.Contains($"problem chroot  {_folder.GetPath("site.conf")}:18\n"));
+        Assert.Equal(isFound, output.Contains("fix     server app 127.0.0.1:9000 proto fcgi\n"));
     }
 
     /// <summary>A section inherits from the preceding defaults.</summary>
@@ -33,8 +31,8 @@ public sealed class DoctorConfigurationTests : IDisposable
     {
         var text = defaults
             + GetConfiguration("haproxy", FrontEndDocument.Smallest)
-                .Replace("    option http-no-delay ", "    # ", StringComparison.Ordinal)
-                .Replace("    timeout server 120s ", "    # ", StringComparison.Ordinal);
+                .Replace("    option http-no-delay ", "    # ")
+                .Replace("    timeout server 120s ", "    # ");
 
         var output = await RunAsync(text);
 
@@ -61,21 +59,17 @@ public sealed class DoctorConfigurationTests : IDisposable
         var output = await RunAsync(main);
         Assert.Contains(
             $"{_folder.GetPath("sites/hello.conf")}:3: / to unix:/run/hello/app.sock|fcgi://hello/",
-            output,
-            StringComparison.Ordinal);
-        Assert.Contains(": 0 problems, ", output, StringComparison.Ordinal);
+            output);
+        Assert.Contains(": 0 problems, ", output);
 
         Write("shared/authorization.conf", "\n");
         Write("mods/a.load", "LoadModule proxy_module mod_proxy.so\n");
         // Of a folder, all files count.
         File.Delete(_folder.GetPath("sites/.hidden.conf"));
-        output = await RunAsync(main.Replace("sit?s/*", "sites", StringComparison.Ordinal));
-        Assert.Contains(
-            $"problem authorization-dropped  {_folder.GetPath("sites/hello.conf")}:3\n",
-            output,
-            StringComparison.Ordinal);
-        Assert.Contains("problem module-missing  ", output, StringComparison.Ordinal);
-        Assert.Contains(": 2 problems, ", output, StringComparison.Ordinal);
+        output = await RunAsync(main.Replace("sit?s/*", "sites"));
+        Assert.Contains($"problem authorization-dropped  {_folder.GetPath("sites/hello.conf")}:3\n", output);
+        Assert.Contains("problem module-missing  ", output);
+        Assert.Contains(": 2 problems, ", output);
     }
 
     /// <summary>Virtual hosts that begin at the same line of two files are two.</summary>
@@ -86,13 +80,12 @@ public sealed class DoctorConfigurationTests : IDisposable
             "<VirtualHost *:80>\n    ProxyPass \"/\" \"fcgi://127.0.0.1:9000/\" flushpackets=on timeout=120\n"
                 + "    <Location \"/\">\n        CGIPassAuth On\n    </Location>\n</VirtualHost>\n";
         Write("sites/a.conf", Host);
-        Write("sites/b.conf", Host.Replace("On", "Off", StringComparison.Ordinal));
+        Write("sites/b.conf", Host.Replace("On", "Off"));
 
         var output = await RunAsync($"ServerRoot {_folder.Path}\nInclude sites/*.conf\n");
 
-        Assert.Contains(
-            $"problem authorization-dropped  {_folder.GetPath("sites/b.conf")}:2\n", output, StringComparison.Ordinal);
-        Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
+        Assert.Contains($"problem authorization-dropped  {_folder.GetPath("sites/b.conf")}:2\n", output);
+        Assert.Contains(": 1 problem, ", output);
     }
 
     [Theory]
@@ -103,11 +96,9 @@ public sealed class DoctorConfigurationTests : IDisposable
     {
         Write("sites/hello.conf", "server {\n  listen 80;\n  location / {\n    fastcgi_pass 127.0.0.1:9000;\n  }\n}\n");
 
-        var output = await RunAsync(
-            $"http {{\n{include.Replace("{0}", _folder.Path, StringComparison.Ordinal)}\n}}\n");
+        var output = await RunAsync($"http {{\n{include.Replace("{0}", _folder.Path, StringComparison.Ordinal)}\n}}\n");
 
-        Assert.Contains(
-            $"problem params-missing  {_folder.GetPath("sites/hello.conf")}:4\n", output, StringComparison.Ordinal);
+        Assert.Contains($"problem params-missing  {_folder.GetPath("sites/hello.conf")}:4\n", output);
     }
 
     [Fact]
@@ -119,15 +110,9 @@ public sealed class DoctorConfigurationTests : IDisposable
             "server.modules = (\"mod_fastcgi\")\nvar.name = \"app.sock\"\nname = \"app.sock\"\n"
                 + "server.stream-response-body = 1\ninclude \"conf-enabled/*.conf\"\n");
 
-        Assert.Contains(
-            $"{_folder.GetPath("conf-enabled/50-hello.conf")}:1: / to /run/hello/app.sock\n",
-            output,
-            StringComparison.Ordinal);
-        Assert.Contains(
-            $"problem only-files  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n",
-            output,
-            StringComparison.Ordinal);
-        Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
+        Assert.Contains($"{_folder.GetPath("conf-enabled/50-hello.conf")}:1: / to /run/hello/app.sock\n", output);
+        Assert.Contains($"problem only-files  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n", output);
+        Assert.Contains(": 1 problem, ", output);
     }
 
     [Theory]
@@ -140,8 +125,7 @@ public sealed class DoctorConfigurationTests : IDisposable
     public async Task Include_OfTheFileItself_Ends(string text)
         => Assert.Contains(
             "127.0.0.1:9000",
-            await RunAsync(text.Replace("{0}", _folder.Path, StringComparison.Ordinal)),
-            StringComparison.Ordinal);
+            await RunAsync(text.Replace("{0}", _folder.Path)));
 
     /// <summary>HAProxy reserves a part of its buffer.</summary>
     [Theory]
@@ -151,18 +135,18 @@ public sealed class DoctorConfigurationTests : IDisposable
     {
         await using var application = await SampleServer.StartAsync(usesUnixSocket: false);
         var text = global + GetConfiguration("haproxy", FrontEndDocument.Smallest).Replace(
-            "127.0.0.1:9000", application.Address["fastcgi://".Length..], StringComparison.Ordinal);
+            "127.0.0.1:9000", application.Address["fastcgi://".Length..]);
 
         var (_, output, _) = await ToolRun.RunAsync(
             "doctor", _folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--path", "/large");
 
-        Assert.Equal(isEnough, !output.Contains("problem head-buffer  ", StringComparison.Ordinal));
-        Assert.Equal(isEnough, !output.Contains("fix     tune.bufsize 32768\n", StringComparison.Ordinal));
+        Assert.Equal(isEnough, !output.Contains("problem head-buffer  "));
+        Assert.Equal(isEnough, !output.Contains("fix     tune.bufsize 32768\n"));
     }
 
     private static string GetConfiguration(string server, string heading)
         => new FrontEndDocument(server).GetConfiguration(heading, "80")
-            .Replace("listen 80 ssl", "listen 443 ssl", StringComparison.Ordinal);
+            .Replace("listen 80 ssl", "listen 443 ssl");
 
     private void Write(string name, string text)
     {

@@ -12,10 +12,9 @@ public sealed partial class MigrationDocumentTests
     public async Task ProxyDirectives_WithoutACounterpart_AreToBeRemoved()
     {
         var program = await File.ReadAllTextAsync(Programs.Find("nginx"), Encoding.Latin1);
-        var document = await File.ReadAllTextAsync(
-            Path.Combine(AppContext.BaseDirectory, "Documents", "migration.md"));
+        var document = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "migration.md"));
         var line = document.Split('\n').Single(
-            static line => line.Contains("Remove `proxy_set_header`", StringComparison.Ordinal));
+            static line => line.Contains("Remove `proxy_set_header`"));
         var removed = Documented().Matches(line[line.IndexOf("Remove ", StringComparison.Ordinal)..])
             .Select(static match => match.Groups["name"].Value).ToList();
         var counterparts = Find("fastcgi");

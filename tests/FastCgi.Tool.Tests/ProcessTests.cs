@@ -35,7 +35,7 @@ public sealed class ProcessTests
             "bash", ["-c", $"set -o pipefail; dotnet '{s_tool}' {string.Format(null, command, server.Address)}"]);
 
         Assert.Equal(3, await process.WaitForExitAsync(Waiting.Patience));
-        Assert.Contains("fastcgi: Broken pipe", process.Output, StringComparison.Ordinal);
+        Assert.Contains("fastcgi: Broken pipe", process.Output);
     }
 
     /// <summary>An unknown locale would end a .NET process that uses cultures.</summary>
@@ -60,7 +60,7 @@ public sealed class ProcessTests
         try
         {
             var line = await process.StandardError.ReadLineAsync().Within("the address");
-            Assert.StartsWith("Listening on http://127.0.0.1:", line, StringComparison.Ordinal);
+            Assert.StartsWith("Listening on http://127.0.0.1:", line);
             using var client = new HttpClient();
             for (var i = 0; i < 50; i++)
                 Assert.Equal(

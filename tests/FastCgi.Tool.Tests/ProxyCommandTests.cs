@@ -35,7 +35,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         await proxy.UntilOutHasAsync("stderr: said on standard error");
         Assert.Matches(@"(?m)^200 GET /  5 bytes  [0-9.]+ ms$", proxy.Out);
         Assert.Equal(0, await proxy.StopAsync());
-        Assert.EndsWith("Stopped.\n", proxy.Error, StringComparison.Ordinal);
+        Assert.EndsWith("Stopped.\n", proxy.Error);
     }
 
     [Fact]
@@ -59,8 +59,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(HttpStatusCode.BadGateway, response.StatusCode);
         Assert.StartsWith(
             "502: fastcgi://unix:/nonexistent/app.sock: no such socket",
-            await response.Content.ReadAsStringAsync(),
-            StringComparison.Ordinal);
+            await response.Content.ReadAsStringAsync());
         await proxy.UntilOutHasAsync("\n");
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
     }
@@ -86,8 +85,8 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var connection = await listener.AcceptAsync().Within("the connection");
         var received = new byte[10_000];
         await connection.ReceiveAsync(received);
-        Assert.Contains("HTTP_X_A\u00e4", Encoding.Latin1.GetString(received), StringComparison.Ordinal);
-        Assert.Contains("CONTENT_TYPE\u00fc", Encoding.Latin1.GetString(received), StringComparison.Ordinal);
+        Assert.Contains("HTTP_X_A\u00e4", Encoding.Latin1.GetString(received));
+        Assert.Contains("CONTENT_TYPE\u00fc", Encoding.Latin1.GetString(received));
         // At once: the proxy may close the connection as soon as it has seen the first record.
         await connection.SendAsync((byte[])[
             .. RecordBytes.Record(RecordBytes.Stdout, 1, Encoding.Latin1.GetBytes(answer)),
@@ -97,7 +96,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var response = await asking.Within("the answer");
         Assert.Equal(status, (int)response.StatusCode);
         Assert.False(response.Headers.Contains("X-Hop"));
-        Assert.False(proxy.Error.Contains("Stopped", StringComparison.Ordinal));
+        Assert.False(proxy.Error.Contains("Stopped"));
     }
 
     [Fact]
@@ -118,10 +117,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address, "--timeout", "0.5");
         var head = "POST /sum HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
 
-        Assert.StartsWith(
-            "HTTP/1.1 200 ",
-            await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)),
-            StringComparison.Ordinal);
+        Assert.StartsWith("HTTP/1.1 200 ", await ExchangeAsync([head, "1", "1"], static () => Task.Delay(1_000)));
     }
 
     [Fact]
@@ -137,7 +133,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
             await socket.SendAsync("POST /sum HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123"u8.ToArray());
             await Waiting.UntilAsync(
                 async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains(
-                    "POST /sum", StringComparison.Ordinal),
+                    "POST /sum"),
                 static () => null,
                 "the request");
         }
@@ -151,10 +147,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var proxy = await StartAsync(_server!.Address);
         var request = "GET http://example.com/target?a=%20 HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
-        Assert.Contains(
-            "\r\n/target?a=%20",
-            await ExchangeAsync([request], static () => Task.CompletedTask),
-            StringComparison.Ordinal);
+        Assert.Contains("\r\n/target?a=%20", await ExchangeAsync([request], static () => Task.CompletedTask));
     }
 
     [Fact]
@@ -196,8 +189,8 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
 
         var answer = await ExchangeAsync([request], static () => Task.CompletedTask);
 
-        Assert.StartsWith(start, answer, StringComparison.Ordinal);
-        Assert.Contains(text, answer, StringComparison.Ordinal);
+        Assert.StartsWith(start, answer);
+        Assert.Contains(text, answer);
     }
 
     [Fact]
@@ -234,7 +227,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     public async Task Listen_WithAnEmptyUser_IsOfTheAddress_WhichOnlyOneCanHave()
     {
         using var proxy = ToolRun.Start(
-            "proxy", _server!.Address, "--listen", Url.Replace("//", "//@", StringComparison.Ordinal));
+            "proxy", _server!.Address, "--listen", Url.Replace("//", "//@"));
         await proxy.UntilErrorHasAsync($"Listening on {Url},");
         Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url)).Code);
     }

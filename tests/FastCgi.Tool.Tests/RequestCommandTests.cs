@@ -73,7 +73,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
 
     [Fact]
     public async Task Head_ShowsHeaders() => Assert.StartsWith(
-        "Status: 200 OK\n", (await ToolRun.RunAsync("request", Address, "/head", "-I")).Out, StringComparison.Ordinal);
+        "Status: 200 OK\n", (await ToolRun.RunAsync("request", Address, "/head", "-I")).Out);
 
     [Theory]
     [InlineData("/moved", "GET", "target: GET 0")]
@@ -100,17 +100,14 @@ public sealed class RequestCommandTests : IAsyncLifetime
             "SSL_CLIENT_CERT=secret"];
 
         var (_, _, error) = await ToolRun.RunAsync(arguments);
-        Assert.Contains("* REQUEST_METHOD=GET\n", error, StringComparison.Ordinal);
-        Assert.Contains("* HTTP_COOKIE=***\n", error, StringComparison.Ordinal);
+        Assert.Contains("* REQUEST_METHOD=GET\n", error);
+        Assert.Contains("* HTTP_COOKIE=***\n", error);
         Assert.Matches(@"> +[0-9.]+ ms  BEGIN_REQUEST     id 1  8 bytes\n", error);
         Assert.Matches(@"< +[0-9.]+ ms  END_REQUEST       id 1  8 bytes\n", error);
-        Assert.Contains("RequestComplete, appStatus 0", error, StringComparison.Ordinal);
-        Assert.DoesNotContain("secret", error, StringComparison.Ordinal);
+        Assert.Contains("RequestComplete, appStatus 0", error);
+        Assert.DoesNotContain("secret", error);
 
-        Assert.Contains(
-            "* HTTP_COOKIE=secret=1\n",
-            (await ToolRun.RunAsync([.. arguments, "--show-secrets"])).Error,
-            StringComparison.Ordinal);
+        Assert.Contains("* HTTP_COOKIE=secret=1\n", (await ToolRun.RunAsync([.. arguments, "--show-secrets"])).Error);
     }
 
     [Fact]
@@ -125,14 +122,13 @@ public sealed class RequestCommandTests : IAsyncLifetime
             document.GetProperty("body").GetString(),
             document.GetProperty("protocolStatus").GetString()));
         Assert.True(document.GetProperty("records").GetArrayLength() > 4);
-        Assert.DoesNotContain("secret", text, StringComparison.Ordinal);
+        Assert.DoesNotContain("secret", text);
         Assert.Contains(
             "no such socket",
             JsonDocument
                 .Parse((await ToolRun.RunAsync("request", "unix:/nonexistent/app.sock", "/", "--json")).Out).RootElement
                 .GetProperty("error")
-                .GetString(),
-            StringComparison.Ordinal);
+                .GetString());
     }
 
     [Fact]
@@ -142,15 +138,15 @@ public sealed class RequestCommandTests : IAsyncLifetime
 
         var (code, _, error) = await ToolRun.RunAsync("request", Address, "/", "--role", "filter");
         Assert.Equal(1, code);
-        Assert.Contains("UNKNOWN_ROLE", error, StringComparison.Ordinal);
+        Assert.Contains("UNKNOWN_ROLE", error);
 
         (code, _, error) = await ToolRun.RunAsync("request", Address, "/hold", "--timeout", "0.2");
         Assert.Equal(1, code);
-        Assert.Contains("within 0.2 s", error, StringComparison.Ordinal);
+        Assert.Contains("within 0.2 s", error);
 
         (code, _, error) = await ToolRun.RunAsync("request", Address, "/cut");
         Assert.Equal(1, code);
-        Assert.Contains("fastcgi: ", error, StringComparison.Ordinal);
+        Assert.Contains("fastcgi: ", error);
     }
 
     [Theory]
@@ -198,8 +194,8 @@ public sealed class RequestCommandTests : IAsyncLifetime
         var (code, text, _) = await ToolRun.RunAsync(command, "--help");
 
         Assert.Equal(0, code);
-        Assert.Contains($"  fastcgi {command} ", text, StringComparison.Ordinal);
-        Assert.Contains("Exit codes: 0 ", text, StringComparison.Ordinal);
-        Assert.Contains("--json", text, StringComparison.Ordinal);
+        Assert.Contains($"  fastcgi {command} ", text);
+        Assert.Contains("Exit codes: 0 ", text);
+        Assert.Contains("--json", text);
     }
 }

@@ -51,10 +51,10 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
     {
         var port = _port.EndPoint.Port.ToString(CultureInfo.InvariantCulture);
         var block = (await DocumentBlock.ReadAsync("tool.md", name))
-            .Replace("127.0.0.1:9000", _server!.Address["fastcgi://".Length..], StringComparison.Ordinal)
-            .Replace("127.0.0.1:9001", $"127.0.0.1:{port}", StringComparison.Ordinal)
-            .Replace("localhost:8080", $"localhost:{port}", StringComparison.Ordinal);
-        if (block.Contains("curl ", StringComparison.Ordinal))
+            .Replace("127.0.0.1:9000", _server!.Address["fastcgi://".Length..])
+            .Replace("127.0.0.1:9001", $"127.0.0.1:{port}")
+            .Replace("localhost:8080", $"localhost:{port}");
+        if (block.Contains("curl "))
             Programs.Require("curl");
         _server.Logs.Expected.Add("ApplicationError");
         await using var process = ServerProcess.Start(
@@ -63,6 +63,6 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
         var code = await process.WaitForExitAsync(Waiting.Patience);
         Assert.True(code == 0, $"{code}: {process.Output}");
         foreach (var text in texts)
-            Assert.Contains(text, process.Output, StringComparison.Ordinal);
+            Assert.Contains(text, process.Output);
     }
 }

@@ -14,7 +14,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         var (code, text, error) = await ToolRun.RunAsync("top", _server!.Address, "--once");
 
         Assert.Equal((0, ""), (code, error));
-        Assert.Contains($"\n{_server.Address}\n", text, StringComparison.Ordinal);
+        Assert.Contains($"\n{_server.Address}\n", text);
         Assert.Matches(@"\nrequests     1 active, 0 queued, \d+ total, 0 rejected, 0 aborted\n", text);
         Assert.Matches(@"\n *\d+\.\d s  \w+ .* 127\.0\.0\.1 +GET /fastcgi-status", text);
         Assert.DoesNotContain('\e', text);
@@ -26,7 +26,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         using var first = ToolRun.Start("request", _server!.Address, "/hold");
         await Waiting.UntilAsync(
             async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains(
-                "GET /hold", StringComparison.Ordinal),
+                "GET /hold"),
             static () => null,
             "the request to be seen");
 
@@ -58,7 +58,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         var (code, text, _) = await ToolRun.RunAsync("top", url + "/fastcgi-status", "--once");
 
         Assert.Equal(0, code);
-        Assert.Contains("\nno active requests\n", text, StringComparison.Ordinal);
+        Assert.Contains("\nno active requests\n", text);
     }
 
     [Fact]
@@ -84,6 +84,6 @@ public sealed class TopCommandTests : IAsyncLifetime
         using var port = new PortReservation();
         var (code, _, error) = await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once");
         Assert.Equal(3, code);
-        Assert.StartsWith($"fastcgi: http://127.0.0.1:{port.EndPoint.Port}/: ", error, StringComparison.Ordinal);
+        Assert.StartsWith($"fastcgi: http://127.0.0.1:{port.EndPoint.Port}/: ", error);
     }
 }

@@ -47,7 +47,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
         Assert.Equal(0, _script.ExitCode);
         Assert.True(Text.LastIndexOf(ShowCursor, StringComparison.Ordinal)
             > Text.LastIndexOf(HideCursor, StringComparison.Ordinal));
-        Assert.Contains("\e[1mAGE", Text, StringComparison.Ordinal);
+        Assert.Contains("\e[1mAGE", Text);
         Assert.All(
             Control().Replace(Text, "").Split('\n', '\r'),
             line => Assert.InRange(line.TrimEnd().Length, 0, width));
@@ -57,7 +57,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     public async Task NoColor_Set_WritesNoColors()
     {
         Start(80, 24, "NO_COLOR=1");
-        await Waiting.UntilAsync(() => Text.Contains("/fastcgi-status", StringComparison.Ordinal), "the picture");
+        await Waiting.UntilAsync(() => Text.Contains("/fastcgi-status"), "the picture");
 
         Assert.DoesNotMatch("\e\\[[0-9;]*[39][0-7]m", Text);
     }

@@ -31,12 +31,6 @@ internal abstract class ToolCommand : Command
         return reader.ReadToEnd();
     }
 
-    /// <summary>Reads an embedded table: its rows by their first cells, without the heading.</summary>
-    public static Dictionary<string, string[]> ReadTable(string name)
-        => ReadResource(name).Split('\n', StringSplitOptions.RemoveEmptyEntries).Skip(1)
-            .Select(static row => row.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t'))
-            .ToDictionary(static cells => cells[0]);
-
     protected void AddAddress() => Add(new Argument<FastCgiAddress>("ADDRESS")
     {
         Description =

@@ -23,6 +23,13 @@ internal sealed class FakeServer : IAsyncDisposable
         _serving = ServeAsync(serve);
     }
 
+    /// <summary>A server that gives the same answer to whatever it gets first.</summary>
+    public static FakeServer Answering(byte[] answer) => new(async stream =>
+    {
+        if (await stream.ReadAsync(new byte[100_000]) > 0)
+            await stream.WriteAsync(answer);
+    });
+
     public string Address => $"fastcgi://{_listener.LocalEndPoint}";
 
     public async ValueTask DisposeAsync()

@@ -47,19 +47,11 @@ internal sealed class SampleServer : IAsyncDisposable
             return $"{request.Method} {body.Length} {body.ToArray().Sum(static value => (long)value)}";
         });
         _application.MapGet(
-            "/target",
-            static (HttpContext context) =>
-                context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget);
-        _application.MapGet(
-            "/client",
-            static (HttpContext context) =>
-                $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress} "
-                    + $"{context.Request.Headers["X-A"]}");
-        _application.MapGet(
-            "/parameter",
-            static (HttpContext context) =>
-                context.Features.Get<Microsoft.AspNetCore.Http.Features.IServerVariablesFeature>()!["SCRIPT_FILENAME"]
-                    ?? "");
+            "/target", static (HttpContext context) => context.Features.Get<IHttpRequestFeature>()!.RawTarget);
+        _application.MapGet("/client", static (HttpContext context) => $"{context.Request.Scheme} "
+            + $"{context.Request.Host} {context.Connection.RemoteIpAddress} {context.Request.Headers["X-A"]}");
+        _application.MapGet("/parameter", static (HttpContext context)
+            => context.Features.Get<IServerVariablesFeature>()!["SCRIPT_FILENAME"] ?? "");
         _application.MapGet("/error", static async (HttpContext context) =>
         {
             await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync(
@@ -93,10 +85,8 @@ internal sealed class SampleServer : IAsyncDisposable
             await context.Response.Body.FlushAsync();
             context.Abort();
         });
-        _application.MapFallback(
-            "{*path}",
-            static (HttpContext context) =>
-                $"fallback {context.Features.Get<IHttpRequestFeature>()!.RawTarget}");
+        _application.MapFallback("{*path}", static (HttpContext context)
+            => $"fallback {context.Features.Get<IHttpRequestFeature>()!.RawTarget}");
     }
 
     public CollectedLogs Logs => _logs;
@@ -106,10 +96,7 @@ internal sealed class SampleServer : IAsyncDisposable
         .Single();
 
     public static async Task<SampleServer> StartAsync(
-        string greeting = "hello",
-        bool usesUnixSocket = true,
-        bool usesPipes = false,
-        string? statusAddress = null)
+        string greeting = "hello", bool usesUnixSocket = true, bool usesPipes = false, string? statusAddress = null)
     {
         var server = new SampleServer(greeting, usesUnixSocket, usesPipes, statusAddress);
         await server._application.StartAsync();

@@ -47,12 +47,12 @@ internal sealed class ToolRun : IDisposable
     /// <summary>Waits for a text on standard error.</summary>
     public Task UntilErrorHasAsync(string text)
         => Waiting.UntilAsync(
-            () => Task.FromResult(Error.Contains(text, StringComparison.Ordinal)),
+            () => Task.FromResult(Error.Contains(text)),
             () => _running.IsCompleted ? $"The command has ended: {Out}{Error}" : null,
             $"'{text}'");
 
     public Task UntilOutHasAsync(string text)
-        => Waiting.UntilAsync(() => Out.Contains(text, StringComparison.Ordinal), $"'{text}'");
+        => Waiting.UntilAsync(() => Out.Contains(text), $"'{text}'");
 
     public void Dispose()
     {

@@ -5,6 +5,8 @@ internal sealed class CheckCommand : ToolCommand
     // Limits the load on a server that others use.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
+    private static readonly Check[] s_all = [.. Checks.All, .. HostileChecks.All];
+
     public CheckCommand(ToolConsole console)
         : base(console, "check", "Checks a server against the FastCGI specification, statement by statement.")
     {
@@ -12,23 +14,22 @@ internal sealed class CheckCommand : ToolCommand
         AddPath();
         AddParameters();
         AddFlag("--hostile", "Also send malformed and hostile input");
-        AddTexts("--only", "NAME", "Run only this check; repeatable", static text => Checks.Ids.Contains(text)
-            ? null
-            : $"There is no check '{text}'. The checks are {string.Join(", ", Checks.Ids)}.");
+        var ids = s_all.Select(static check => check.Id).ToList();
+        AddTexts("--only", "NAME", "Run only this check; repeatable", text
+            => ids.Contains(text) ? null : $"There is no check '{text}'. The checks are {string.Join(", ", ids)}.");
         AddTimeoutAndJson("How long to wait for a response", 5);
     }
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
         var address = arguments.GetAddress();
-        var checks = new Checks(
+        var server = new CheckedServer(
             address, arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
-        var only = arguments.GetValue<string[]>("--only") ?? [];
-        var results = await checks.RunAsync(only, arguments.Has("--hostile"), s_pause, cancellationToken);
+        var results = await RunAsync(server, SelectChecks(arguments), cancellationToken);
         var (passed, failed, skipped) = (Count("pass"), Count("fail"), Count("skipped"));
         if (arguments.IsJson())
         {
-            Terminal.WriteJson(new CheckDocument($"{address}", checks.Status, passed, failed, skipped, results),
+            Terminal.WriteJson(new CheckDocument($"{address}", server.Status, passed, failed, skipped, results),
                 ToolJson.Default.CheckDocument);
             return failed == 0 ? ExitCode.Ok : ExitCode.Failure;
         }
@@ -48,6 +49,38 @@ internal sealed class CheckCommand : ToolCommand
         return failed == 0 ? ExitCode.Ok : ExitCode.Failure;
 
         int Count(string verdict) => results.Count(result => result.Result == verdict);
+    }
+
+    private static IEnumerable<Check> SelectChecks(ParseResult arguments)
+    {
+        if (arguments.GetValue<string[]>("--only") is { Length: > 0 } only)
+            return s_all.Where(check => only.Contains(check.Id));
+        return arguments.Has("--hostile") ? s_all : Checks.All;
+    }
+
+    /// <exception cref="ToolException">A plain GET gets no response.</exception>
+    private static async Task<List<CheckedStatement>> RunAsync(
+        CheckedServer server, IEnumerable<Check> checks, CancellationToken cancellationToken)
+    {
+        using (var run = new CheckRun(server))
+        {
+            var plain = await run.AskAsync(server.Get(keepsConnection: false));
+            if (!plain.IsWhole)
+                throw Failure($"The server cannot be checked: a GET of {server.Path} gets no response "
+                    + $"({plain.Describe()}).");
+            server.Status = plain.Status;
+        }
+
+        var results = new List<CheckedStatement>();
+        foreach (var check in checks)
+        {
+            using var run = new CheckRun(server);
+            var (verdict, detail) = await run.RunAsync(check.Script(server));
+            results.Add(new CheckedStatement(check.Id, verdict, check.Statement, check.Source, detail));
+            await Task.Delay(s_pause, cancellationToken);
+        }
+
+        return results;
     }
 }
 

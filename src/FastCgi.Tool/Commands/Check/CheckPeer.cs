@@ -63,10 +63,17 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> getTimeout) : IDis
         }
     }
 
-    public async Task<CheckRecord> RequireRecordAsync()
+    /// <returns>The values of GET_VALUES, or <see langword="null"/> and the reason.</returns>
+    public async Task<(Dictionary<string, string>? Values, string Problem)> ReadValuesAsync(params string[] names)
     {
-        var (record, problem) = await ReadRecordAsync();
-        return record ?? throw CheckException.Fail(problem!);
+        await SendAsync(Record(RecordType.GetValues, 0, Pairs(names.Select(static name => (name, "")))));
+        return await ReadRecordAsync() switch
+        {
+            (null, var problem) => (null, problem!),
+            ({ Type: RecordType.GetValuesResult, Id: 0 } result, _)
+                => (ClientConnection.ReadPairs(result.Content), "its pairs cannot be read"),
+            var (other, _) => (null, $"the response is {RecordNames.Get(other.Type)}, id {other.Id}"),
+        };
     }
 
     /// <summary>Reads until a request ends. Records of requests that are not active are a flaw.</summary>
@@ -127,11 +134,9 @@ internal sealed class CheckResponse
     /// <summary>Why the response has no end.</summary>
     public string? Problem { get; set; }
     public (int AppStatus, FastCgiProtocolStatus ProtocolStatus)? End { get; private set; }
-    public bool IsOutputEnded { get; private set; }
 
-    /// <summary>Whether there was STDERR, which then must be ended.</summary>
-    public bool HasError { get; private set; }
-    public bool IsErrorEnded { get; private set; }
+    /// <summary>The streams that were sent, and whether each is ended.</summary>
+    public Dictionary<RecordType, bool> Streams { get; } = [];
     public string[] Flaws { get; set; } = [];
     public int Status => Head?.StatusCode ?? 0;
     public HeaderBlock? Head => field ??= ParseHead();
@@ -154,20 +159,15 @@ internal sealed class CheckResponse
 
     public void Take(CheckRecord record, List<string> flaws)
     {
-        var isEmpty = record.Content.Length == 0;
         switch (record.Type)
         {
-            case RecordType.Stdout:
-                if (IsOutputEnded)
-                    flaws.Add("a STDOUT record after the end of STDOUT");
-                IsOutputEnded |= isEmpty;
-                _output.Write(record.Content);
-                break;
-            case RecordType.Stderr:
-                HasError = true;
-                if (IsErrorEnded)
-                    flaws.Add("a STDERR record after the end of STDERR");
-                IsErrorEnded |= isEmpty;
+            case RecordType.Stdout or RecordType.Stderr:
+                var (name, isEnded) = (RecordNames.Get(record.Type), Streams.GetValueOrDefault(record.Type));
+                if (isEnded)
+                    flaws.Add($"a {name} record after the end of {name}");
+                Streams[record.Type] = isEnded || record.Content.Length == 0;
+                if (record.Type == RecordType.Stdout)
+                    _output.Write(record.Content);
                 break;
             case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:
                 End = (record.AppStatus, record.ProtocolStatus);

@@ -33,13 +33,10 @@ internal static class CheckRecords
         => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length,
             .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
 
-    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content,
-        int size = ProtocolConstants.MaxContentLength, int padding = 0)
-    {
-        var stream = new List<byte>();
-        for (; !content.IsEmpty; content = content[Math.Min(size, content.Length)..])
-            stream.AddRange(Record(type, id, content[..Math.Min(size, content.Length)], padding));
-        stream.AddRange(Record(type, id, [], padding));
-        return [.. stream];
-    }
+    public static byte[] Stream(
+        RecordType type, int id, byte[] content, int size = ProtocolConstants.MaxContentLength, int padding = 0)
+        => [.. content.Chunk(size).Append([]).SelectMany(part => Record(type, id, part, padding))];
+
+    public static byte[] CreateRequest(byte[] parameters, params byte[] body)
+        => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 }

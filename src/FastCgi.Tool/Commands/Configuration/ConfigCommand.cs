@@ -1,3 +1,5 @@
+using System.CommandLine.Parsing;
+
 namespace FastCgi.Tool.Commands.Configuration;
 
 internal sealed class ConfigCommand : ToolCommand
@@ -35,24 +37,8 @@ internal sealed class ConfigCommand : ToolCommand
         AddFlag("--json", "Write JSON");
         Validators.Add(static result =>
         {
-            if (SharedHostingFiles.FindMisuse(result) is { } misuse)
+            if (FindMisuse(result) is { } misuse)
                 result.AddError(misuse);
-        });
-        Validators.Add(static result =>
-        {
-            if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
-                result.AddError("--tls and --behind-balancer exclude each other: the load balancer terminates TLS.");
-            if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
-                result.AddError("--path-base requires --tls.");
-            if (result.GetValue<bool>("--client-certificates") && !result.GetValue<bool>("--tls"))
-                result.AddError("--client-certificates requires --tls.");
-            if (result.GetValue<string>("KIND") != ConfigurationTemplate.Systemd)
-                return;
-
-            if (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer"))
-                result.AddError("systemd does not support --tls or --behind-balancer.");
-            if (result.GetValue<string>("--name") is { } name && !s_userName.IsMatch(name))
-                result.AddError($"'{name}' is not the name of a user, such as shop.");
         });
     }
 
@@ -73,6 +59,31 @@ internal sealed class ConfigCommand : ToolCommand
         if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
             throw Usage($"The unit can create only the folder of a socket /run/USER/FILE, not that of {address}.");
         return Task.FromResult(Write(arguments, new ConfigDocument(template.Kind, template.Source, text)));
+    }
+
+    /// <returns>What does not fit the kind or another option, or <see langword="null"/>.</returns>
+    private static string? FindMisuse(CommandResult arguments)
+    {
+        var kind = arguments.GetValue<string>("KIND");
+        string[] unsupported = kind switch
+        {
+            SharedHostingFiles.Kind => ["--address", "--name", "--path-base", "--tls", "--behind-balancer"],
+            ConfigurationTemplate.Systemd => ["--tls", "--behind-balancer"],
+            _ => [],
+        };
+        if (Find(unsupported) is { } other)
+            return $"{kind} does not support {other}.";
+        if (kind != SharedHostingFiles.Kind && Find("--program", "--output") is { } own)
+            return $"{own} requires {SharedHostingFiles.Kind}.";
+        if (Find("--tls") is null && Find("--path-base", "--client-certificates") is { } part)
+            return $"{part} requires --tls.";
+        if (Find("--tls") is not null && Find("--behind-balancer") is not null)
+            return "--tls and --behind-balancer exclude each other: the load balancer terminates TLS.";
+        return kind == ConfigurationTemplate.Systemd && arguments.GetValue<string>("--name") is { } name
+            && !s_userName.IsMatch(name) ? $"'{name}' is not the name of a user, such as shop." : null;
+
+        string? Find(params string[] names)
+            => names.FirstOrDefault(name => arguments.GetResult(name) is OptionResult { Implicit: false });
     }
 
     private int WriteSharedHosting(ParseResult arguments)

@@ -1,5 +1,3 @@
-using System.CommandLine.Parsing;
-
 namespace FastCgi.Tool.Commands.Configuration;
 
 /// <summary>The two files of <c>docs/shared-hosting.md</c>, for a program.</summary>
@@ -29,19 +27,6 @@ internal sealed class SharedHostingFiles(string program)
     public string Text => string.Join('\n', _files.Select(static file => file.Text));
 
     public static string? CheckProgram(string text) => s_program.IsMatch(text) ? null : $"'{text}' is not a file name.";
-
-    /// <returns>What does not fit the kind, or <see langword="null"/>.</returns>
-    public static string? FindMisuse(CommandResult arguments)
-    {
-        var isKind = arguments.GetValue<string>("KIND") == Kind;
-        string[] options = isKind
-            ? ["--address", "--name", "--path-base", "--tls", "--behind-balancer"]
-            : ["--program", "--output"];
-        var given = options.FirstOrDefault(name => arguments.GetResult(name) is OptionResult { Implicit: false });
-        if (given is null)
-            return null;
-        return isKind ? $"{Kind} does not support {given}." : $"{given} requires {Kind}.";
-    }
 
     /// <returns>The paths of the files.</returns>
     public IEnumerable<string> Write(string folder)

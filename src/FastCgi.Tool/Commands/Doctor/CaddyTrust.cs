@@ -31,7 +31,7 @@ internal sealed class CaddyTrust
     private bool IsClosed => GetMatchers(_place.Pass).Contains(Chance.Never)
         || _place.SiteLines.Any(line => line.Is("bind") && line.Arguments.All(Stranger.IsLocal))
         || _place.SiteLines.Any(line => line.IsAny("abort", "respond", "error")
-            && line.First is ['@', ..] && TestMatcher(line.First, line) == Chance.Always);
+            && line.First is ['@', ..] && TestMatcher(line) == Chance.Always);
 
     /// <summary>Finds the line that trusts everybody's headers.</summary>
     public static Directive? FindBalancer(CaddyPlace place) => place.AllLines.FirstOrDefault(static line
@@ -75,17 +75,13 @@ internal sealed class CaddyTrust
             : [];
     }
 
-    private IEnumerable<Chance> GetMatchers(Directive pass)
-        => GetMatcherNames(pass).Select(pair => TestMatcher(pair.Name, pair.Line));
+    private IEnumerable<Chance> GetMatchers(Directive pass) => pass.Around.SkipLast(2).Prepend(pass)
+        .Where(static line => line.First is ['@', ..]).Select(TestMatcher);
 
-    private static IEnumerable<(string Name, Directive Line)> GetMatcherNames(Directive pass)
-        => pass.Around.SkipLast(2).Prepend(pass).Where(static line => line.First is ['@', ..])
-            .Select(static line => (line.First!, line));
-
-    /// <summary>A named matcher, whose lines must all be met.</summary>
-    private Chance TestMatcher(string name, Directive line)
+    /// <summary>The named matcher of a line, whose own lines must all be met.</summary>
+    private Chance TestMatcher(Directive line)
     {
-        if (line.Around.Select(block => block.Find(name)).OfType<Directive>().FirstOrDefault() is not { } matcher)
+        if (line.Get(line.First!) is not { } matcher)
             return Chance.Open;
         return (matcher.Arguments.Length > 0 ? [matcher.Arguments] : matcher.Block.Select(
                 static inner => (string[])[inner.Name, .. inner.Arguments]))

@@ -129,8 +129,7 @@ internal sealed class HaProxyTrust
             .Where(line => line.Is("acl", atom) && line.Arguments.Length > 1).ToList();
         return lines.Count == 0
             ? TestFetch(words)
-            : lines.Select(line => TestFetch(line.Arguments[1..])).Aggregate(
-                static (any, next) => Stranger.Negate(Stranger.Both(Stranger.Negate(any), Stranger.Negate(next))));
+            : lines.Select(line => TestFetch(line.Arguments[1..])).Aggregate(Stranger.Either);
     }
 
     private Chance TestFetch(string[] words) => words[0].Split(',')[0] switch

@@ -19,16 +19,10 @@ internal static class NginxLeftovers
     private static readonly string[] s_ofConnection =
         ["CONNECTION", "UPGRADE", "KEEP_ALIVE", "TE", "TRAILER", "TRANSFER_ENCODING", "PROXY_CONNECTION", "PROXY"];
 
-    // The directives of ngx_http_fastcgi_module that proxies have too.
-    private static readonly string[] s_known = """
-        bind buffer_size buffering buffers busy_buffers_size cache cache_background_update cache_bypass cache_key
-        cache_lock cache_lock_age cache_lock_timeout cache_max_range_offset cache_methods cache_min_uses
-        cache_revalidate cache_use_stale cache_valid connect_timeout force_ranges hide_header ignore_client_abort
-        ignore_headers intercept_errors limit_rate max_temp_file_size next_upstream next_upstream_timeout
-        next_upstream_tries no_cache param pass_header pass_request_body pass_request_headers read_timeout
-        request_buffering send_lowat send_timeout socket_keepalive store store_access temp_file_write_size
-        temp_path
-        """.Split((char[]?)null);
+    // What FastCGI has no counterpart of.
+    private static readonly Regex s_ofOthers = new(
+        "^(set_header|set_body|redirect|http_version|method|pass_trailers|cache_convert_head|protocol|string|"
+        + "(cookie_|headers_hash_|ssl_|modifier).*)$");
 
     public static IEnumerable<Seen> Find(NginxPlace place)
         => from line in place.Pass.Parent!.Block
@@ -41,9 +35,9 @@ internal static class NginxLeftovers
         if (line is { Name: "proxy_set_header" or "grpc_set_header", Arguments: [var header, var value] })
             return TranslateHeader(header, value);
         var name = line.Name.Split('_', 2)[1];
-        return s_known.Contains(name)
-            ? $"fastcgi_{name} {string.Join(' ', line.Arguments.Select(Quote))};"
-            : $"# remove this line: there is no fastcgi_{name}";
+        return s_ofOthers.IsMatch(name)
+            ? $"# remove this line: there is no fastcgi_{name}"
+            : $"fastcgi_{name} {string.Join(' ', line.Arguments.Select(Quote))};";
     }
 
     private static string TranslateHeader(string header, string value)

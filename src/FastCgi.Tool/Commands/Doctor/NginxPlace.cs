@@ -47,10 +47,6 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     public IReadOnlyList<Directive> Parameters { get; } = pass.GetInnermost("fastcgi_param");
 
-    /// <summary>A parameter of an outer block that those of an inner block disable.</summary>
-    public Directive? Disabled => Pass.GetAll("fastcgi_param")
-        .FirstOrDefault(inner => inner.First == "REQUEST_METHOD" && !Parameters.Contains(inner));
-
     public bool LacksParameters => IsWhole && Set("REQUEST_METHOD") is null;
     public string? PathBase => Set("PATH_BASE")?.Arguments[1];
 
@@ -173,11 +169,9 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         && !IsPartOfApplication && IsBelowRoot
         && InServer("try_files").All(files => files.Arguments.LastOrDefault() != Prefix);
 
-    /// <summary>Finds an <c>AUTH_TYPE</c> although no directive authenticates the user.</summary>
-    public Directive? FindUncheckedUser() => Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
-        && s_checks.All(check => GetUnless(check, "off") is null) && Get("ssl_verify_client", "on") is null
-            ? line
-            : null;
+    /// <summary>Whether a directive authenticates the user.</summary>
+    public bool ChecksUser
+        => s_checks.Any(check => GetUnless(check, "off") is not null) || Get("ssl_verify_client", "on") is not null;
 
     /// <summary>Finds the line that passes headers with underscores, and the line that drops them.</summary>
     public IEnumerable<Seen> FindUnderscores()

@@ -50,7 +50,7 @@ internal static class Stranger
             while (rest.TryPeek(out var next) && next is "||" or "or")
             {
                 rest.Dequeue();
-                any = Join(any, And(), Chance.Always);
+                any = Either(any, And());
             }
 
             return any;
@@ -60,7 +60,7 @@ internal static class Stranger
         {
             var all = Chance.Always;
             while (rest.TryPeek(out var next) && next is not ("||" or "or" or ")"))
-                all = Join(all, Not(), Chance.Never);
+                all = Both(all, Not());
             return all;
         }
 
@@ -89,6 +89,8 @@ internal static class Stranger
     };
 
     public static Chance Both(Chance one, Chance other) => Join(one, other, Chance.Never);
+
+    public static Chance Either(Chance one, Chance other) => Join(one, other, Chance.Always);
 
     /// <param name="decisive">The value that decides alone.</param>
     private static Chance Join(Chance one, Chance other, Chance decisive)

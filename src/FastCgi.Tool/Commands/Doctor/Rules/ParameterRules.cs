@@ -15,7 +15,8 @@ internal static class ParameterRules
     [
         new("params-missing", Level.Problem, "the application returns 400, 'REQUEST_METHOD is missing or empty'",
             BadRequest,
-            On<NginxPlace>(place => place.See(place.LacksParameters, place.Disabled is { } disabled
+            On<NginxPlace>(place => place.See(place.LacksParameters, place.Pass.GetAll("fastcgi_param").FirstOrDefault(
+                static line => line.First == "REQUEST_METHOD") is { } disabled
                 ? $"the fastcgi_param in line {place.Parameters[0].Line} disables those inherited from {disabled.Where}"
                 : "there is no 'include fastcgi_params;' and no REQUEST_METHOD"), "include fastcgi_params;")),
 

@@ -75,8 +75,10 @@ internal static class TrustRules
 
         // nginx passes the name of any Authorization header, checked or not.
         new("user-unverified", Level.Problem, "with AddFastCgi(), any client can claim to be any user", User,
-            On<NginxPlace>(place => place.FindUncheckedUser().See(
-                "AUTH_TYPE is passed, but no directive authenticates the user"), """
+            On<NginxPlace>(place => place.Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
+                && !place.ChecksUser
+                    ? line.See("AUTH_TYPE is passed, but no directive authenticates the user")
+                    : [], """
                 auth_basic "Members";
                 auth_basic_user_file /etc/nginx/members;
                 """),
