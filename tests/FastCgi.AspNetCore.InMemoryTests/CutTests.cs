@@ -81,7 +81,7 @@ public sealed class CutTests
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, parameters), RecordBytes.Record(RecordBytes.Stdin, 1));
         await transport.WaitUntilAsync(() => transport.SendCount == 1, "the start of the response");
         var stop = Act(frontEnd, reason, act);
-        await Waiting.UntilAsync(() => IsOver(frontEnd), "the end of the connection");
+        await EndAsync(frontEnd);
 
         // A reset may crash HAProxy.
         var resets = hasReset && software != "HAProxy 2.6.12";
@@ -114,7 +114,7 @@ public sealed class CutTests
         frontEnd.Send(RecordBytes.Get(more: software));
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 2, "the start of the response");
         act.SetResult();
-        await Waiting.UntilAsync(() => IsOver(frontEnd), "the end of the connection");
+        await EndAsync(frontEnd);
 
         Assert.False(frontEnd.Transport.IsReset);
     }
@@ -192,11 +192,8 @@ public sealed class CutTests
     }
 
     /// <summary>An exception leaves what was flushed to the web server, for a limited time.</summary>
-    private static bool IsOver(FrontEnd frontEnd)
-    {
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(1));
-        return frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed;
-    }
+    private static Task EndAsync(FrontEnd frontEnd) => frontEnd.Server.AdvanceUntilAsync(
+        () => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed, "the end of the connection");
 
     private static void AssertEndsWithAbort(FrontEnd frontEnd, State state)
     {

@@ -53,15 +53,9 @@ public sealed class PipeAbortTests
 
         isRead.SetResult();
 
-        await Waiting.UntilAsync(() => Advance(server) && pipes.Running.IsCompleted, "the end of the connection");
+        await server.AdvanceUntilAsync(() => pipes.Running.IsCompleted, "the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
-    }
-
-    private static bool Advance(TestServer server)
-    {
-        server.Clock.Advance(TimeSpan.FromSeconds(1));
-        return true;
     }
 
     private static async Task AbortAsync(HttpContext context)

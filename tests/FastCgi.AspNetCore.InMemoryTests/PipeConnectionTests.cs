@@ -56,13 +56,7 @@ public class PipeConnectionTests
         Assert.Equal(0, pipes.AbortCount);
 
         server.Clock.Advance(TimeSpan.FromDays(40));
-        await Waiting.UntilAsync(
-            () =>
-            {
-                server.Clock.Advance(TimeSpan.FromSeconds(1));
-                return !isAborted || pipes.AbortCount > 0;
-            },
-            "the abort");
+        await server.AdvanceUntilAsync(() => !isAborted || pipes.AbortCount > 0, "the abort");
         Assert.False(pipes.Running.IsCompleted);
         pipes.Disposal.SetResult();
 

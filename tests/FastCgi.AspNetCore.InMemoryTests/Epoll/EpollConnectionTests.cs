@@ -120,7 +120,7 @@ public sealed class EpollConnectionTests
         hand.Loop.GetEpoll().Dispose();
 
         var error = Assert.Throws<IOException>(hand.Connection.Start);
-        Assert.Contains("fs.epoll.max_user_watches", error.Message, StringComparison.Ordinal);
+        Assert.Contains("fs.epoll.max_user_watches", error.Message);
         hand.Connection.GiveUp();
 
         Assert.False(hand.IsOpen);
@@ -319,8 +319,7 @@ public sealed class EpollConnectionTests
             Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
         Assert.Contains(
             isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (",
-            connection.DescribePeer(),
-            StringComparison.Ordinal);
+            connection.DescribePeer());
         connection.CloseNow();
 
         Assert.Null(connection.RemoteEndPoint);
