@@ -34,7 +34,7 @@ public class ListenerTests
 
         foreach (var context in refused)
             await context.IsAborted.Task.Within("the end of a connection that is refused");
-        await allowed.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await allowed.SendAsync(RecordBytes.Get());
         await allowed.Writer.IsFlushing.Task.Within("the answer");
 
         Assert.Equal(1, server.Connections.Count);

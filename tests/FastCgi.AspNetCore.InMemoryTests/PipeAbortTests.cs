@@ -19,8 +19,7 @@ public sealed class PipeAbortTests
         await using var server = await TestServer.StartAsync(AbortAsync);
         var pipes = PipeContext.Run(server);
 
-        await pipes.FromWebServer.Writer.WriteAsync(
-            RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
+        await pipes.SendAsync(RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         if (!hasSentAll)
             server.Clock.Advance(s_drain);
@@ -48,7 +47,7 @@ public sealed class PipeAbortTests
             AbortError = throws ? new NotSupportedException("on purpose") : null,
         };
         pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         isRead.SetResult();

@@ -112,21 +112,6 @@ public sealed class EpollConnectionTests
         Assert.Equal(0, PostedOf(hand.Connection));
     }
 
-    /// <summary>The web server learns of it at once.</summary>
-    [Fact]
-    public async Task Start_SystemRefuses_ConnectionIsReset()
-    {
-        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
-        hand.Loop.GetEpoll().Dispose();
-
-        var error = Assert.Throws<IOException>(hand.Connection.Start);
-        Assert.Contains("fs.epoll.max_user_watches", error.Message);
-        hand.Connection.GiveUp();
-
-        Assert.False(hand.IsOpen);
-        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
-    }
-
     /// <summary>
     /// The listener has counted the connection, and its loop does not wait for it yet. If it is closed now, its
     /// descriptor number could belong to another connection when the loop registers it.
