@@ -58,8 +58,8 @@ public class AuthenticationTests
 
         var told = Assert.Single(server.Logs.Named("UserNotTaken"));
         Assert.Equal(LogLevel.Information, told.Level);
-        Assert.Contains($"Add {line}, ", told.Message, StringComparison.Ordinal);
-        Assert.DoesNotContain("jane", told.Message, StringComparison.Ordinal);
+        Assert.Contains($"Add {line}, ", told.Message);
+        Assert.DoesNotContain("jane", told.Message);
     }
 
     [Fact]

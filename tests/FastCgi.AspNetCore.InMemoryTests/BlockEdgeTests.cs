@@ -31,23 +31,6 @@ public class BlockEdgeTests
         await stopping.Within("the stop");
     }
 
-    [Fact]
-    public async Task HeaderBlock_OfAnyLengthAroundItsRoom_IsWhole()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(static context =>
-        {
-            context.Response.Headers["X-Pad"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
-            return Apps.Hello(context);
-        });
-
-        for (var length = 300; length <= 600; length++)
-        {
-            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"));
-            Assert.Equal(length, response["X-Pad"]!.Length);
-            Assert.Equal("Hello", response.Text);
-        }
-    }
-
     /// <summary>A writer on top of the body may hold memory while another thread flushes.</summary>
     [Theory, Values(10, 1_000)]
     public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)

@@ -91,30 +91,15 @@ public class BodyDataRateTests
     }
 
     [Fact]
-    public async Task Time_InWhichReceivingIsPaused_DoesNotCount()
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(
-            Apps.After(go.Task, Apps.BodyHash, path: "/unread"),
-            static options =>
-            {
-                options.Limits.MaxRequestBufferSize = 1_000;
-                options.Limits.UnreadBodyTimeout = TimeSpan.FromDays(1);
-            });
-        frontEnd.Send(
-            RecordBytes.PostHead(1_000, uri: "/slow"),
-            RecordBytes.PostHead(3_000, id: 2, uri: "/unread"), Piece(2, 2_000));
-        Assert.True(frontEnd.IsPaused);
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
-        AssertNoneIsTooSlow(frontEnd.Server);
-        go.SetResult();
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "receiving to continue");
-        // Of both.
-        frontEnd.Server.Clock.Advance(s_grace + s_tick);
-
-        Assert.Equal(408, (await frontEnd.ReadResponseAsync(1)).Status);
-    }
+    public Task Time_InWhichReceivingIsPaused_DoesNotCount() => Script.PlayAsync(
+        "post1000/hash+post3000:2/slow-hash+stdin2000:2 paused 5m silent go resumed 6s 408",
+        static limits =>
+        {
+            limits.MinRequestBodyDataRate = s_rate;
+            limits.MaxRequestBufferSize = 1_000;
+            limits.UnreadBodyTimeout = TimeSpan.FromDays(1);
+        },
+        expects: "ApplicationError");
 
     [Theory, Values(false, true)]
     public async Task Feature_SetByTheApplication_CountsForItsRequest(bool isConfigured)

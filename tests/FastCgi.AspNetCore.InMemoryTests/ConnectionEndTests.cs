@@ -28,38 +28,12 @@ public sealed class ConnectionEndTests
 
     /// <summary>The engine may have received it before it performs the reset.</summary>
     [Fact]
-    public async Task Reset_ARequestArrivesAfterwards_ApplicationIsNotCalled()
-    {
-        var calls = 0;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            Interlocked.Increment(ref calls);
-            return Apps.Hello(context);
-        });
-        for (var i = 0; i < 10; i++)
-        {
-            var frontEnd = server.Connect();
-            frontEnd.Transport.Connection.Fail();
-            frontEnd.Send(RecordBytes.Get());
-        }
-
-        Assert.Equal(0, calls);
-    }
+    public Task Reset_ARequestArrivesAfterwards_ApplicationIsNotCalled() => Script.PlayAsync("fail get/never reset");
 
     [Fact]
-    public async Task Leaving_ARefusedRoleArrives_ConnectionClosedAfterTheRefusal()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        await frontEnd.AskAsync();
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
-
-        frontEnd.Send(RecordBytes.Begin(1, role: 3));
-
-        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-        Assert.NotEqual(CloseAction.ResetUnlessInput, frontEnd.Transport.Connection.DecideClose());
-        Assert.True(frontEnd.Transport.IsClosed);
-    }
+    public Task Leaving_ARefusedRoleArrives_ConnectionClosedAfterTheRefusal() => Script.PlayAsync(
+        "get 200 12s ResetUnlessInput begin3 end=3 HalfClose",
+        static limits => limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
 
     [Fact]
     public async Task End_WhileAResponseIsSent_Waits()
@@ -119,33 +93,15 @@ public sealed class ConnectionEndTests
         Assert.False(frontEnd.Transport.IsReset);
         Assert.True(frontEnd.Transport.IsClosed);
         var answer = Encoding.ASCII.GetString(frontEnd.Transport.Sent);
-        Assert.StartsWith("HTTP/1.1 400", answer, StringComparison.Ordinal);
+        Assert.StartsWith("HTTP/1.1 400", answer);
         Assert.Equal(
             answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal),
             answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
     }
 
+    /// <summary>64 MiB after the response, and one byte more.</summary>
     [Fact]
-    public async Task Drain_MoreThanTheBound_Reset()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        // Without the end of STDIN, so that there may be more to come.
-        await frontEnd.AskAsync(
-            RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-        var chunk = new byte[1_024 * 1_024];
-
-        for (var i = 0; i < 64; i++)
-            Receive(frontEnd, chunk);
-        Assert.False(frontEnd.Transport.IsReset);
-        Receive(frontEnd, [0]);
-
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    private static void Receive(FrontEnd frontEnd, ReadOnlySpan<byte> data)
-    {
-        var ready = new ReadyRequests();
-        Assert.True(frontEnd.Transport.Connection.OnReceived(data, ref ready));
-        Assert.False(ready.HasWork);
-    }
+    public Task Drain_MoreThanTheBound_Reset() => Script.PlayAsync(
+        "begin.last+params 200 " + string.Concat(Enumerable.Repeat("stdin65535:2 ", 1_023))
+            + "stdin58367:2 unreset byte reset");
 }

@@ -60,7 +60,7 @@ public class HeldFlushTests
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.EndRequest],
             records.Where(static record => record.Id == 1).Select(static record => record.Type));
-        Assert.EndsWith("hello", Text(records.First(static record => record.Id == 1)), StringComparison.Ordinal);
+        Assert.EndsWith("hello", Text(records.First(static record => record.Id == 1)));
         Assert.Equal(1, records.Single(static record => record is { Id: 1, Type: RecordBytes.EndRequest }).Content[3]);
     }
 

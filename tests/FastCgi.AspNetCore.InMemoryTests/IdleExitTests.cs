@@ -58,7 +58,7 @@ public class IdleExitTests
         var frontEnd = step.StartsWith("connect", StringComparison.Ordinal)
             ? server.Connect()
             : _kept ??= server.Connect();
-        if (step.Contains("ask", StringComparison.Ordinal))
+        if (step.Contains("ask"))
             await frontEnd.AskAsync();
         if (step == "begin")
             frontEnd.Send(RecordBytes.Get(uri: "/slow"));

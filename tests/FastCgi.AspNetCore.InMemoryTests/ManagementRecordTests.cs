@@ -19,7 +19,7 @@ public class ManagementRecordTests
         {
             options.Limits.MaxConcurrentConnections = 50;
             options.Limits.MaxRequestsPerConnection = perConnection;
-            if (names.Contains("OTHER", StringComparison.Ordinal))
+            if (names.Contains("OTHER"))
                 options.Limits.MaxConcurrentRequests = 7;
         });
         var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();

@@ -243,7 +243,7 @@ public class MisconfigurationTests
         if (report is null)
             Assert.Empty(logs);
         else
-            Assert.Contains($" {report} ", Assert.Single(logs), StringComparison.Ordinal);
+            Assert.Contains($" {report} ", Assert.Single(logs));
     }
 
     private static byte[] Request(params (string Name, string Value)[] parameters)
@@ -293,7 +293,7 @@ public class MisconfigurationTests
     private static void AssertAnswer(Fault fault, WireResponse response)
     {
         Assert.Equal(fault.Status, response.Status);
-        Assert.Contains(fault.Body, response.Text, StringComparison.Ordinal);
+        Assert.Contains(fault.Body, response.Text);
     }
 
     /// <summary>Acts once, twice within a minute, and once after it: the second message counts three.</summary>
@@ -314,7 +314,7 @@ public class MisconfigurationTests
         Assert.All(Find(), static log => Assert.Equal(LogLevel.Warning, log.Level));
         Assert.Matches(@"\(1 since the last such message\b", first.Message);
         Assert.Matches(@"\(3 since the last such message\b", Find()[1].Message);
-        Assert.All(texts, text => Assert.Contains(text, first.Message, StringComparison.Ordinal));
+        Assert.All(texts, text => Assert.Contains(text, first.Message));
     }
 
     private sealed record Fault(

@@ -53,7 +53,7 @@ public class OverloadTests
 
         var refused = await second.ReadResponseAsync();
         Assert.Equal((503, 2, "1"), (refused.Status, refused.ProtocolStatus, refused["Retry-After"]));
-        Assert.Contains("RequestQueueTimeout", refused.Text, StringComparison.Ordinal);
+        Assert.Contains("RequestQueueTimeout", refused.Text);
         Assert.Equal(0, server.Context.Admission.QueuedCount);
         Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
         Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count

@@ -19,8 +19,7 @@ public sealed class PipeAbortTests
         await using var server = await TestServer.StartAsync(AbortAsync);
         var pipes = PipeContext.Run(server);
 
-        await pipes.FromWebServer.Writer.WriteAsync(
-            RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
+        await pipes.SendAsync(RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         if (!hasSentAll)
             server.Clock.Advance(s_drain);
@@ -48,20 +47,14 @@ public sealed class PipeAbortTests
             AbortError = throws ? new NotSupportedException("on purpose") : null,
         };
         pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         isRead.SetResult();
 
-        await Waiting.UntilAsync(() => Advance(server) && pipes.Running.IsCompleted, "the end of the connection");
+        await server.AdvanceUntilAsync(() => pipes.Running.IsCompleted, "the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
-    }
-
-    private static bool Advance(TestServer server)
-    {
-        server.Clock.Advance(TimeSpan.FromSeconds(1));
-        return true;
     }
 
     private static async Task AbortAsync(HttpContext context)

@@ -20,7 +20,7 @@ public class PipeConnectionTests
         else
             pipes.Writer.HoldsNextSpan = true;
 
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
         await entered.Task.Within("the handler");
         // After its batch, the loop sends nothing for the handler.
         await Waiting.UntilAsync(() => server.Engine.Loops[0].Queue.Output is null, "the end of the batch");
@@ -56,13 +56,7 @@ public class PipeConnectionTests
         Assert.Equal(0, pipes.AbortCount);
 
         server.Clock.Advance(TimeSpan.FromDays(40));
-        await Waiting.UntilAsync(
-            () =>
-            {
-                server.Clock.Advance(TimeSpan.FromSeconds(1));
-                return !isAborted || pipes.AbortCount > 0;
-            },
-            "the abort");
+        await server.AdvanceUntilAsync(() => !isAborted || pipes.AbortCount > 0, "the abort");
         Assert.False(pipes.Running.IsCompleted);
         pipes.Disposal.SetResult();
 
@@ -81,12 +75,10 @@ public class PipeConnectionTests
             new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer)
         };
         pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
-        await pipes.FromWebServer.Writer.CompleteAsync();
-
-        await pipes.Running.Within("the connection to end");
+        await pipes.EndAsync();
         Assert.True(pipes.Writer.IsCompleted);
         await server.AssertNothingIsRentedAsync();
     }
@@ -100,7 +92,7 @@ public class PipeConnectionTests
             Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestBufferSize = 1_024);
         var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
+        await pipes.SendAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
         await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");
 
         pipes.Connection.Fail();
@@ -122,7 +114,7 @@ public class PipeConnectionTests
         pipes.Writer.Error = what == "writer" ? error : null;
         var flush = pipes.Writer.HeldFlush = what == "flush" ? Waiting.Signal<FlushResult>() : null;
 
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
         if (flush is not null)
         {
             await pipes.Writer.IsFlushing.Task.Within("the server to flush");
@@ -151,9 +143,9 @@ public class PipeConnectionTests
         var request = RecordBytes.Post(1, "/", new byte[20_000], keepConnection: false);
         var pipes = PipeContext.Run(server);
 
-        await pipes.FromWebServer.Writer.WriteAsync(request.AsMemory(0, 10_000));
+        await pipes.SendAsync(request.AsMemory(0, 10_000));
         await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");
-        await pipes.FromWebServer.Writer.WriteAsync(request.AsMemory(10_000));
+        await pipes.SendAsync(request.AsMemory(10_000));
         Assert.InRange(pipes.Connection.GetTotals().BytesReceived, 1_024, 10_000);
         go.SetResult();
         await pipes.Running.Within("the end of the connection");
@@ -170,14 +162,11 @@ public class PipeConnectionTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = PipeContext.Run(server);
 
-        await pipes.FromWebServer.Writer.WriteAsync(
-            RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
+        await pipes.SendAsync(RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         Assert.False(pipes.Running.IsCompleted);
-        await pipes.FromWebServer.Writer.WriteAsync(new byte[100_000]);
-        await pipes.FromWebServer.Writer.CompleteAsync();
-
-        await pipes.Running.Within("the end of the connection");
+        await pipes.SendAsync(new byte[100_000]);
+        await pipes.EndAsync();
         Assert.Equal(0, server.Connections.Count);
     }
 
@@ -195,7 +184,7 @@ public class PipeConnectionTests
         pipes.RunOn(server);
         await pipe.Reader.CompleteAsync();
 
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.SendAsync(RecordBytes.Get());
 
         await pipes.Running.Within("the end of the connection");
         Assert.Equal(1, pipes.AbortCount);

@@ -12,7 +12,7 @@ public sealed class PipeLoopTests
         using var closed = new CancellationTokenSource();
         var pipes = new PipeContext { ConnectionClosed = closed.Token };
         pipes.RunOn(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
+        await pipes.SendAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
         await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");
 
         await closed.CancelAsync();
@@ -33,7 +33,7 @@ public sealed class PipeLoopTests
         });
         using var closed = new CancellationTokenSource();
         var pipes = new PipeContext { ConnectionClosed = closed.Token };
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[60_000]).AsMemory()[..^8]);
+        await pipes.SendAsync(RecordBytes.Post(1, "/", new byte[60_000]).AsMemory()[..^8]);
         await pipes.FromWebServer.Writer.CompleteAsync();
         await closed.CancelAsync();
 
@@ -55,7 +55,7 @@ public sealed class PipeLoopTests
         });
         var pipes = Enumerable.Range(0, 5).Select(_ => PipeContext.Run(server)).ToList();
         foreach (var each in pipes)
-            await each.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+            await each.SendAsync(RecordBytes.Get());
         await Waiting.UntilAsync(() => server.Context.Admission.QueuedCount == 4, "the others to wait");
 
         go.SetResult();
@@ -63,8 +63,7 @@ public sealed class PipeLoopTests
         foreach (var each in pipes)
         {
             await each.Writer.IsFlushing.Task.Within("the response");
-            await each.FromWebServer.Writer.CompleteAsync();
-            await each.Running.Within("the end of the connection");
+            await each.EndAsync();
         }
     }
 
@@ -92,17 +91,16 @@ public sealed class PipeLoopTests
         {
             if (count > 1)
                 return;
-            _ = small.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1, "/small")).AsTask();
+            _ = small.SendAsync(RecordBytes.Get(1, "/small"));
             Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref InboxCountOf(loop)) > 0, Waiting.Patience));
         };
 
-        await large.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1, "/large"));
+        await large.SendAsync(RecordBytes.Get(1, "/large"));
 
         await small.Writer.IsFlushing.Task.Within("the small response");
         foreach (var each in (PipeContext[])[small, large])
         {
-            await each.FromWebServer.Writer.CompleteAsync();
-            await each.Running.Within("the end of the connection");
+            await each.EndAsync();
         }
 
         Assert.InRange(flushesBefore, 1, large.Writer.FlushCount / 2);

@@ -68,16 +68,16 @@ public class RecordTests
             frontEnd.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
 
             var answer = Encoding.ASCII.GetString(frontEnd.Transport.Sent);
-            Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", answer, StringComparison.Ordinal);
+            Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", answer);
             var body = answer[(answer.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
-            Assert.Contains("FastCGI", body, StringComparison.Ordinal);
-            Assert.Contains($"Content-Length: {body.Length}\r\n", answer, StringComparison.Ordinal);
+            Assert.Contains("FastCGI", body);
+            Assert.Contains($"Content-Length: {body.Length}\r\n", answer);
             Assert.True(frontEnd.Transport.IsClosed);
         }
 
         var warning = Assert.Single(
             server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
-        Assert.Contains("received HTTP", warning.Message, StringComparison.Ordinal);
+        Assert.Contains("received HTTP", warning.Message);
         server.Clock.Advance(TimeSpan.FromMinutes(2));
         server.Connect().Send("POST / HTTP/1.1\r\n"u8.ToArray());
         Assert.Equal(2, server.Logs.Named("WrongProtocol").Count);

@@ -124,7 +124,7 @@ public sealed class RequestReturnTests
             var left = (connection.GetTotals().Active, TestServer.CountUnfinished(connection));
             Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));
             // After the send, the blocks return to the output.
-            if (failing.Contains("Send", StringComparison.Ordinal))
+            if (failing.Contains("Send"))
                 connection.Output.OnSent();
             // The last, because the server would hide this failure: it checks that everything was returned.
             Assert.Equal((0, 0), left);
@@ -138,7 +138,7 @@ public sealed class RequestReturnTests
         frontEnd.Transport.HoldsReset = true;
         frontEnd.Transport.Calling = call =>
         {
-            if (failing.Contains(call, StringComparison.Ordinal))
+            if (failing.Contains(call))
                 throw new InvalidOperationException("on purpose");
         };
         return frontEnd;

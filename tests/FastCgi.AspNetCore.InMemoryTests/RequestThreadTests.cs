@@ -14,8 +14,6 @@ public class RequestThreadTests
     private const int SetBefore = 20;
     private const int SetAtMost = 400;
 
-    public static TheoryData<string> Changes => [.. ChangesOf(null!).Keys];
-
     /// <summary>An abandoned thread of the application declares a length while the response ends.</summary>
     [Theory, Values(false, true)]
     public async Task Length_DeclaredWhileTheResponseEnds_IsNeverWrong(bool isCompletedByTheApplication)
@@ -139,14 +137,13 @@ public class RequestThreadTests
             TaskCreationOptions.LongRunning);
     }
 
-    [Theory]
-    [MemberData(nameof(Changes))]
+    [Theory, Values("starting", "completed", "start")]
     public async Task Change_WhileTheResponseStarts_Waits(string change)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context =>
         {
             var response = (FastCgiResponse)context.Features.GetRequiredFeature<IHttpResponseFeature>();
-            var thread = new Thread(() => ChangesOf(response)[change]()) { IsBackground = true };
+            var thread = new Thread(() => Change(response, change)) { IsBackground = true };
             using (((FastCgiRequest)context.Features.GetRequiredFeature<IHttpRequestFeature>()).EnterLock())
             {
                 thread.Start();
@@ -245,10 +242,13 @@ public class RequestThreadTests
         return count;
     }
 
-    private static Dictionary<string, Action> ChangesOf(FastCgiResponse response) => new()
+    private static void Change(FastCgiResponse response, string change)
     {
-        ["starting"] = () => response.OnStarting(static _ => Task.CompletedTask, new object()),
-        ["completed"] = () => response.OnCompleted(static _ => Task.CompletedTask, new object()),
-        ["start"] = () => response.StartAsync().GetAwaiter().GetResult(),
-    };
+        if (change == "starting")
+            response.OnStarting(static _ => Task.CompletedTask, new object());
+        else if (change == "completed")
+            response.OnCompleted(static _ => Task.CompletedTask, new object());
+        else
+            response.StartAsync().GetAwaiter().GetResult();
+    }
 }

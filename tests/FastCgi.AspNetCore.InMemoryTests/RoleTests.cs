@@ -144,12 +144,14 @@ public class RoleTests
             app.UseEndpoints(map);
         },
         AddRoles,
-        static services =>
-        {
-            services.AddRouting();
-            services.Configure<FastCgiServerOptions>(AddRoles);
-            services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
-        });
+        AddRouting);
+
+    private static void AddRouting(IServiceCollection services)
+    {
+        services.AddRouting();
+        services.Configure<FastCgiServerOptions>(AddRoles);
+        services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
+    }
 
     private static void AddRoles(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
 
@@ -162,8 +164,7 @@ public class RoleTests
     [Theory, Values("exception", "status", "branch", "shortcut", "redirect", "afterwards", "meanwhile", "cleared")]
     public async Task Authorizer_AnotherMiddlewareAnswers_DoesNotAllow(string how)
     {
-        static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
-        await using var server = await TestServer.StartAsync(Configure, SetRole, AddRouting);
+        await using var server = await TestServer.StartAsync(Configure, AddRoles, AddRouting);
         server.Logs.Expected.UnionWith(["ApplicationError", "UnhandledException"]);
 
         Assert.InRange(await AskAsync("/secret"), 400, 599);
@@ -228,13 +229,6 @@ public class RoleTests
 
             return how == "exception" ? throw new InvalidOperationException(
                 "This is meant to fail.") : ValueTask.FromResult(false);
-        }
-
-        static void AddRouting(IServiceCollection services)
-        {
-            services.AddRouting();
-            services.Configure<FastCgiServerOptions>(SetRole);
-            services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
         }
     }
 }

@@ -19,7 +19,7 @@ public sealed class ServerStartTests
         await Waiting.UntilAsync(() => lifetime.ApplicationStopping.IsCancellationRequested, "the stop of the host");
         var log = Assert.Single(run.Logs.Named("IdleExit"));
         Assert.Equal(LogLevel.Information, log.Level);
-        Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
+        Assert.Contains("00:05:00", log.Message);
     }
 
     /// <summary>Otherwise, a stop would cut the requests of Kestrel.</summary>
@@ -163,7 +163,7 @@ public sealed class ServerStartTests
         Assert.Contains(
             run.Logs.All,
             static log
-            => log.EventName == "Listening" && log.Message.Contains("fastcgi://nobody", StringComparison.Ordinal));
+            => log.EventName == "Listening" && log.Message.Contains("fastcgi://nobody"));
     }
 
     [Fact]

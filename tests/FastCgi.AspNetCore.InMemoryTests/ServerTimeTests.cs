@@ -71,21 +71,6 @@ public sealed class ServerTimeTests
         Assert.Equal(200, (await idle.AskAsync()).Status);
     }
 
-    [Fact]
-    public async Task Pause_OfTheProcess_EndsNoTimeout()
-    {
-        await using var server = await TestServer.StartAsync(
-            Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
-        var halfOpen = server.Connect();
-        halfOpen.Send(RecordBytes.Begin());
-        server.Clock.Advance(TimeSpan.FromSeconds(5));
-
-        server.Clock.Pause(s_pause);
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
-
-        Assert.Equal(408, (await halfOpen.ReadResponseAsync()).Status);
-    }
-
     private sealed class ForbiddenTime : TimeProvider
     {
         public override long GetTimestamp() => throw new InvalidOperationException("on purpose");

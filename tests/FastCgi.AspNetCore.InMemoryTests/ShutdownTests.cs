@@ -31,25 +31,10 @@ public class ShutdownTests
 
     [Fact]
     [Contract("G1", "I21")]
-    public async Task Stop_TokenFires_RestAborted()
-    {
-        var aborted = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            context.RequestAborted.Register(aborted.SetResult);
-            await aborted.Task;
-        });
-        frontEnd.Send(RecordBytes.Get());
-        using var patience = new CancellationTokenSource();
-
-        var stopping = frontEnd.Server.StopAsync(patience.Token);
-        await patience.CancelAsync();
-
-        await stopping.Within("the stop");
-        Assert.True(frontEnd.Transport.IsReset);
-        await aborted.Task.Within("the abort");
-        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.Named("ConnectionsNotClosedInTime")).Level);
-    }
+    public Task Stop_TokenFires_RestAborted() => Script.PlayAsync(
+        "get/wait kill stopped reset",
+        afterwards: static server => Assert.Equal(
+            LogLevel.Debug, Assert.Single(server.Logs.Named("ConnectionsNotClosedInTime")).Level));
 
     /// <summary>A provider that blocks must neither keep the requests running, nor the process.</summary>
     [Fact]
@@ -87,13 +72,7 @@ public class ShutdownTests
         var stopping = frontEnd.Server.StopAsync(new CancellationToken(canceled: true));
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the end of our side");
         Assert.Equal([CloseAction.HalfClose], frontEnd.Transport.Decisions);
-        await Waiting.UntilAsync(
-            () =>
-            {
-                frontEnd.Server.Clock.Advance(s_tick);
-                return stopping.IsCompleted;
-            },
-            "the stop");
+        await frontEnd.Server.AdvanceUntilAsync(() => stopping.IsCompleted, "the stop");
 
         Assert.True(frontEnd.Transport.IsReset);
         await Waiting.UntilAsync(() => frontEnd.Server.Connections.Count == 0, "the end of the connection");
@@ -144,13 +123,7 @@ public class ShutdownTests
         Assert.Equal(isRunning ? [] : [CloseAction.HalfClose], frontEnd.Transport.Decisions);
 
         var stopping = server.StopAsync(new CancellationToken(canceled: true));
-        await Waiting.UntilAsync(
-            () =>
-            {
-                server.Clock.Advance(s_tick);
-                return stopping.IsCompleted;
-            },
-            "the stop");
+        await server.AdvanceUntilAsync(() => stopping.IsCompleted, "the stop");
         _go.SetResult();
         frontEnd.Close();
 

@@ -183,9 +183,9 @@ public class TimeoutTests
         var warnings = first.Server.Logs.Named("ResponsesNotTaken");
         Assert.Equal(2, warnings.Count);
         Assert.All(warnings, static warning => Assert.Equal(LogLevel.Warning, warning.Level));
-        Assert.Contains("last such message: 1;", warnings[0].Message, StringComparison.Ordinal);
-        Assert.Contains("last such message: 2;", warnings[1].Message, StringComparison.Ordinal);
-        Assert.Contains("raise FastCgi:Limits:SendTimeout", warnings[1].Message, StringComparison.Ordinal);
+        Assert.Contains("last such message: 1;", warnings[0].Message);
+        Assert.Contains("last such message: 2;", warnings[1].Message);
+        Assert.Contains("raise FastCgi:Limits:SendTimeout", warnings[1].Message);
 
         void Cut(int count)
         {

@@ -37,62 +37,37 @@ public sealed class MeasuredCallTests : SchedulerTest
         Assert.Equal(sleeps, Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
     }
 
-    /// <summary>A sample may find a thread in a lock or a garbage collection.</summary>
-    [Fact]
-    public async Task PathThatWasSeenAsleep_Computes_ComputesAfterOneMeasuredCall()
+    /// <param name="known">How long its calls took before, in microseconds.</param>
+    [Theory]
+    // A sample may find a thread in a lock or a garbage collection.
+    [InlineData(5_000, true, 5_000, 0, 1, 151)]
+    // On a busy machine, each call is interrupted. So such calls must count too.
+    [InlineData(null, false, 400, 20_000, 1, 400)]
+    // Not each call is measured, but one that takes unexpectedly long causes a measurement.
+    [InlineData(5, false, 5_000, 0, 10, 151)]
+    public async Task PathThatComputes_AfterAFewCalls_IsLearned(
+        int? known, bool isStalled, int microseconds, int delayed, int calls, int atLeast)
     {
+        if (known is { } before)
+            Learn("/1", before, sleeps: false);
+        if (isStalled)
+            Scheduler.Predictor.OnStalled(new PathKey("/1"));
         Application = context =>
         {
-            Compute(5_000);
-            return Apps.Target(context);
-        };
-        Learn("/1", 5_000, sleeps: false);
-        Scheduler.Predictor.OnStalled(new PathKey("/1"));
-        Assert.True(Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
-
-        Run(RecordBytes.Get(1, "/1"));
-        Platform.RunAll();
-
-        await FrontEnd.ReadResponseAsync();
-        Assert.False(Scheduler.Predictor.Predict(new PathKey("/1")).Sleeps);
-    }
-
-    /// <summary>On a busy machine, each call is interrupted. So such calls must count too.</summary>
-    [Fact]
-    public async Task PathThatComputes_EachCallIsInterrupted_IsLearnedFromTheFirst()
-    {
-        Application = context =>
-        {
-            Compute(400, delayed: 20_000);
+            Compute(microseconds, delayed);
             return Apps.Target(context);
         };
 
-        Run(RecordBytes.Get(1, "/1"));
-
-        await FrontEnd.ReadResponseAsync();
-        var learned = Scheduler.Predictor.Predict(new PathKey("/1"));
-        Assert.Equal((true, false, 400), (learned.IsKnown, learned.Sleeps, learned.Microseconds));
-    }
-
-    /// <summary>Not each call is measured, but one that takes unexpectedly long causes a measurement.</summary>
-    [Fact]
-    public async Task ShortPath_BecomesLong_IsLearnedWithinTenCalls()
-    {
-        Learn("/1", microseconds: 5, sleeps: false);
-        Application = context =>
-        {
-            Compute(5_000);
-            return Apps.Target(context);
-        };
-
-        for (var id = 1; id <= 10; id++)
+        for (var id = 1; id <= calls; id++)
         {
             Run(RecordBytes.Get(id, "/1"));
             Platform.RunAll();
             await FrontEnd.ReadResponseAsync(id);
         }
 
-        Assert.InRange(Scheduler.Predictor.Predict(new PathKey("/1")).Microseconds, 151, int.MaxValue);
+        var learned = Scheduler.Predictor.Predict(new PathKey("/1"));
+        Assert.Equal((true, false), (learned.IsKnown, learned.Sleeps));
+        Assert.InRange(learned.Microseconds, atLeast, microseconds);
     }
 
     /// <summary>Samples must not be in step with paths that take turns.</summary>

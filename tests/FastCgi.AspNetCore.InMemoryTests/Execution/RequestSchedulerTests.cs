@@ -1,5 +1,3 @@
-using System.Linq.Expressions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>

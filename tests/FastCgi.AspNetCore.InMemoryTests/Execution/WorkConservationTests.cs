@@ -168,68 +168,43 @@ public sealed class WorkConservationTests : SchedulerTest
     }
 
     /// <summary>
-    /// More requests that sleep do not run at once while those that run wait for a processor. When they no longer do,
-    /// more run again.
-    /// </summary>
-    [Fact]
-    public void CallsThatSleepAreDelayed_FewerRunAtOnce_UntilTheyAreNot()
-    {
-        const int Processors = 2;
-        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
-        scheduler.Workers.EndFirst();
-        scheduler.Watchdog.Start();
-        var occupied = Enumerable.Range(0, 50).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
-        for (var i = 0; i < 100; i++)
-            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
-        occupied.ForEach(scheduler.GiveBack);
-
-        Assert.Equal(6 * Processors, scheduler.Workers.ThreadRoom);
-        scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 100, Processor: 20));
-        Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
-
-        Sample(scheduler, 1);
-        Assert.Equal((6 * Processors) + 1, scheduler.Workers.ThreadRoom);
-        Sample(scheduler, 1);
-        Assert.Equal(100, scheduler.Workers.ThreadRoom);
-    }
-
-    /// <summary>They use no processor, however many they are.</summary>
-    [Fact]
-    public void CallsSleepForLong_TakeNoRoomOfThoseThatSleepBriefly()
-    {
-        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 100);
-        scheduler.Workers.EndFirst();
-        var occupied = Enumerable.Range(0, 50).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
-
-        Sample(scheduler, 2);
-        for (var i = 0; i < 100; i++)
-            scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
-        Assert.Equal(12, scheduler.Workers.ThreadRoom);
-
-        occupied.Add(scheduler.Occupy(Hold.Thread));
-        Assert.Equal(11, scheduler.Workers.ThreadRoom);
-        occupied.ForEach(scheduler.GiveBack);
-        Assert.Equal(12, scheduler.Workers.ThreadRoom);
-    }
-
-    /// <summary>
-    /// Two processors are busy with 500 handlers that compute for a 250th of their time. If fewer wait for a
-    /// processor, it is for the load of others, which does not end because fewer run.
+    /// How many more requests that sleep may run at once, on two processors. Words: <c>+50</c> and <c>-50</c> are calls
+    /// that begin or end, <c>delayed</c> is a call of 100 µs that waited for a processor, <c>slept</c> one that did
+    /// not, <c>delayed:1000/20</c> one that took and computed for so long, and <c>period</c> is that of the samples.
     /// </summary>
     [Theory]
-    [InlineData(50_000, 200, 500)]
-    [InlineData(1_000, 100, 20)]
-    [InlineData(1_000, 500, 12)]
-    public void CallsThatSleepAreDelayedByTheLoadOfOthers_AsManyRunAsKeepTheProcessorsBusy(
-        int microseconds, int processor, int busy)
+    // More do not run while those that run wait for a processor. When they no longer do, more run again.
+    [InlineData(100, "+50 100*delayed -50 =12 slept =13 period =13 period =100")]
+    // Those that sleep for long use no processor, however many they are.
+    [InlineData(100, "+50 2*period 100*delayed =12 +1 =11 -51 =12")]
+    // 500 handlers that compute for a 250th of their time keep both processors busy. If fewer wait for a processor, it
+    // is for the load of others, which does not end because fewer run.
+    [InlineData(1_000, "100*delayed:50000/200 =500")]
+    [InlineData(1_000, "100*delayed:1000/100 =20")]
+    [InlineData(1_000, "100*delayed:1000/500 =12")]
+    public void CallsThatSleep_AreDelayed_FewerRunAtOnce(int maxBlocking, string script)
     {
-        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking: 1_000);
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto, maxBlocking);
         scheduler.Workers.EndFirst();
-
-        for (var i = 0; i < 100; i++)
-            scheduler.Workers.OnSlept(new CallCost(microseconds, IsAsleep: true, microseconds + 1, processor));
-
-        Assert.Equal(busy, scheduler.Workers.ThreadRoom);
+        scheduler.Watchdog.Start();
+        var occupied = new Stack<Worker>();
+        foreach (var word in script.Split(' '))
+        {
+            var number = int.TryParse(word.Split('*')[0].TrimStart('='), out var given) ? Math.Abs(given) : 1;
+            Action act = word.Split('*')[^1].Split(':', '/') switch
+            {
+                ["slept"] => () => scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, 100, 20)),
+                ["delayed"] => () => scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, 101, 20)),
+                ["delayed", var length, var processor] => () => scheduler.Workers.OnSlept(
+                    new CallCost(int.Parse(length), IsAsleep: true, int.Parse(length) + 1, int.Parse(processor))),
+                ["period"] => () => Sample(scheduler, 1),
+                _ when word[0] == '=' => () => Assert.Equal(number, scheduler.Workers.ThreadRoom),
+                _ when word[0] == '+' => () => occupied.Push(scheduler.Occupy(Hold.Thread)),
+                _ => () => scheduler.GiveBack(occupied.Pop()),
+            };
+            for (var i = 0; i < (word[0] == '=' ? 1 : number); i++)
+                act();
+        }
     }
 
     /// <summary>Running requests may wait for this one, and nothing else wakes the watchdog.</summary>

@@ -97,7 +97,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
             || machine.Looks - _flushedAt < maxLooks)
             return;
 
-        if (!Encoding.ASCII.GetString([.. Connection.Sent]).Contains(_flushed, StringComparison.Ordinal))
+        if (!Encoding.ASCII.GetString([.. Connection.Sent]).Contains(_flushed))
             throw new InvalidOperationException(
                 $"{_flushed} was flushed at look {_flushedAt}, and is not sent at look {machine.Looks}.");
     }

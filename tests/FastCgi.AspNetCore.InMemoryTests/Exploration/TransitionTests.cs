@@ -31,8 +31,10 @@ public sealed class TransitionTests
         ResponseCompletes,
     }
 
-    [Theory]
-    [CombinatorialStarts]
+    public static TheoryData<Start, Transition> Cases
+        => Rows.Cross(Enum.GetValues<Start>(), Enum.GetValues<Transition>());
+
+    [Theory, MemberData(nameof(Cases))]
     public async Task Transitions_OfEveryPair_EndTheRequestOnce(Start start, Transition first)
     {
         await using var server = await TestServer.StartAsync(
@@ -190,13 +192,5 @@ public sealed class TransitionTests
         }
 
         private void Run(ReadyRequests ready) => _frontEnd.Transport.Run(ref ready);
-    }
-
-    private sealed class CombinatorialStartsAttribute : Xunit.Sdk.DataAttribute
-    {
-        public override IEnumerable<object[]> GetData(System.Reflection.MethodInfo testMethod)
-            => from start in Enum.GetValues<Start>()
-               from first in Enum.GetValues<Transition>()
-               select new object[] { start, first };
     }
 }

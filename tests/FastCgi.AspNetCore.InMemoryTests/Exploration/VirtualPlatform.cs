@@ -27,7 +27,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine, int processors) : 
     private void Add(string name, ThreadBody body)
     {
         TimeSpan? wait = TimeSpan.Zero;
-        var isWatchdog = name.Contains("watchdog", StringComparison.Ordinal);
+        var isWatchdog = name.Contains("watchdog");
         var hasPatience = true;
         machine.Add(new VirtualThread(
             isWatchdog ? "watchdog" : $"{name} {++_count}",

@@ -152,7 +152,7 @@ public sealed class MisbehaviourTests
                 IsOver(frontEnd, id) || isAlone || id == 3, $"Request {id} of {uri} was lost with the connection.");
             if (IsOver(frontEnd, id))
                 Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentRecords.Read(
-                    frontEnd.Transport.Sent)[id].Stdout]), StringComparison.Ordinal);
+                    frontEnd.Transport.Sent)[id].Stdout]));
         }
 
         frontEnd.Close();

@@ -33,7 +33,7 @@ internal static class Misbehaviours
             ["OnCompleted throws"] = Apps.Do(static context
                 => context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"))),
             ["dispose throws"] = Apps.Do(static context
-                => context.Response.RegisterForDispose(new ThrowingDisposable())),
+                => context.Response.RegisterForDispose(Throwing<IDisposable>())),
             ["callback of the abort throws"] = Apps.Do(static context =>
             {
                 context.RequestAborted.Register(static () => throw new InvalidOperationException("on purpose"));
@@ -82,10 +82,10 @@ internal static class Misbehaviours
                 return context.Response.WriteAsync("more");
             },
             ["response feature throws"] = Apps.Do(static context
-                => context.Features.Set<IHttpResponseFeature>(new ThrowingResponse())),
+                => context.Features.Set<IHttpResponseFeature>(Throwing<IHttpResponseFeature>())),
             ["body feature throws"] = static context =>
             {
-                context.Features.Set<IHttpResponseBodyFeature>(new ThrowingBody());
+                context.Features.Set<IHttpResponseBodyFeature>(Throwing<IHttpResponseBodyFeature>());
                 return context.Response.WriteAsync("more");
             },
             ["lifetime is taken away"] = Apps.Do(static context
@@ -102,54 +102,15 @@ internal static class Misbehaviours
             }),
         };
 
-    private sealed class ThrowingDisposable : IDisposable
+    /// <summary>An object of which each member throws.</summary>
+    private static T Throwing<T>()
+        where T : class => DispatchProxy.Create<T, ThrowingProxy>();
+
+#pragma warning disable CA1852 // The proxy is a subclass.
+    private class ThrowingProxy : DispatchProxy
+#pragma warning restore CA1852
     {
-        public void Dispose() => throw new InvalidOperationException("on purpose");
-    }
-
-    private sealed class ThrowingResponse : IHttpResponseFeature
-    {
-        public int StatusCode
-        {
-            get => throw new InvalidOperationException("on purpose");
-            set => throw new InvalidOperationException("on purpose");
-        }
-
-        public string? ReasonPhrase { get; set; }
-
-        public IHeaderDictionary Headers
-        {
-            get => throw new InvalidOperationException("on purpose");
-            set => throw new InvalidOperationException("on purpose");
-        }
-
-        [Obsolete("As in the interface.")]
-        public Stream Body { get; set; } = Stream.Null;
-
-        public bool HasStarted => throw new InvalidOperationException("on purpose");
-
-        public void OnStarting(Func<object, Task> callback, object state)
+        protected override object? Invoke(MethodInfo? targetMethod, object?[]? args)
             => throw new InvalidOperationException("on purpose");
-
-        public void OnCompleted(Func<object, Task> callback, object state)
-            => throw new InvalidOperationException("on purpose");
-    }
-
-    private sealed class ThrowingBody : IHttpResponseBodyFeature
-    {
-        public Stream Stream => throw new InvalidOperationException("on purpose");
-
-        public PipeWriter Writer => throw new InvalidOperationException("on purpose");
-
-        public Task CompleteAsync() => throw new InvalidOperationException("on purpose");
-
-        public void DisableBuffering() => throw new InvalidOperationException("on purpose");
-
-        public Task SendFileAsync(
-            string path, long offset, long? count,
-            CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
-
-        public Task StartAsync(
-            CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
     }
 }

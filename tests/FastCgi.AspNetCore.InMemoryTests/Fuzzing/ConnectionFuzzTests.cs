@@ -63,12 +63,13 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
 
     private void AssertRight(FuzzServer server, ReadOnlySpan<byte> input, int? cut, ulong? seed)
     {
-        var (connection, transport) = server.Connect();
+        var transport = server.Connect();
+        var connection = transport.Connection;
         _model.Clear();
         try
         {
             Play(server, connection, input, cut, seed);
-            if (FindDifference(connection, transport) is { } difference)
+            if (FindDifference(transport) is { } difference)
                 Assert.Fail(difference);
             FuzzServer.Close(connection);
         }
@@ -100,9 +101,9 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
         }
     }
 
-    private string? FindDifference(FastCgiConnection connection, FuzzTransport transport)
+    private string? FindDifference(MemoryTransport transport)
     {
-        if (_sent.Parse(transport.GetSent()) is { } error)
+        if (_sent.Parse(transport.Sent) is { } error)
             return error;
         if (_sent.IsCut)
             return "A record is cut.";
@@ -117,7 +118,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
             return "Who speaks HTTP was not told so, or somebody else was.";
         if (transport.IsClosed != (_model.IsClosed || _model.IsHttp))
             return $"The connection was {(transport.IsClosed ? "" : "not ")}closed.";
-        if (connection.IsReceivePaused)
+        if (transport.Connection.IsReceivePaused)
             return "Receiving is paused, and nothing ends that.";
         if (_sent.ValuesResults != _model.ValuesResults || _sent.UnknownTypes != _model.UnknownTypes)
             return $"{_sent.ValuesResults} and {_sent.UnknownTypes} management records were sent instead of "

@@ -27,14 +27,8 @@ internal sealed class FuzzServer : ILogger
     /// <summary>Whether messages of all levels are formatted, as at Trace, which dominates the cost.</summary>
     public bool LogsAll { get; set; }
 
-    public (FastCgiConnection Connection, FuzzTransport Transport) Connect()
-    {
-        var transport = new FuzzTransport { Scheduler = _scheduler };
-        var connection = new FastCgiConnection(Connections, transport);
-        transport.Connection = connection;
-        Assert.True(Connections.TryAdd(connection));
-        return (connection, transport);
-    }
+    /// <summary>Opens a connection that ends only when the test closes it.</summary>
+    public MemoryTransport Connect() => new(Connections) { HoldsReset = true };
 
     public void Push(FastCgiConnection connection, ReadOnlySpan<byte> bytes)
     {

@@ -59,13 +59,78 @@ internal sealed class DoctorRun : IAsyncDisposable
         return Task.CompletedTask;
     }
 
-    /// <summary>Requests without Authorization that are answered with a challenge, and the doctor after them.</summary>
-    public async Task ChallengeAsync(int count, string software)
+    /// <summary>Plays words, some of them a number of times.</summary>
+    /// <remarks>
+    /// <c>get</c> is a request a second later. <c>kept</c> and <c>open</c> are requests on a new connection that is
+    /// kept or not. <c>found</c>, <c>missing</c>, <c>challenge</c>, <c>authorized</c> and <c>unauthorized</c> are
+    /// requests with such an answer. All may have a path or parameters. <c>giveup:2</c> is a request that the web
+    /// server abandons after that time. The figures of the process are <c>work:10+100</c> (what waits, and what was
+    /// completed since), <c>handovers</c> (further ones), <c>descriptors</c>, and <c>connect</c>. <c>visit</c> is a
+    /// check by the doctor, and <c>none</c> expects no advice.
+    /// </remarks>
+    public async Task PlayAsync(string software, string script)
     {
-        Server.Clock.Advance(TimeSpan.FromSeconds(1));
-        for (var i = 0; i < count; i++)
-            await RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"));
-        Visit();
+        foreach (var word in script.Split(' '))
+        {
+            var times = word.Split('*') is [var count, _] ? int.Parse(count, CultureInfo.InvariantCulture) : 1;
+            var parts = word.Split('*')[^1].Split(':', 2);
+            for (var i = 0; i < times; i++)
+                await ActAsync(software, parts[0], parts.ElementAtOrDefault(1) ?? "");
+        }
+    }
+
+    private async Task ActAsync(string software, string word, string argument)
+    {
+        switch (word)
+        {
+            case "visit":
+                Visit();
+                break;
+            case "none":
+                Assert.Empty(Advice);
+                break;
+            case "giveup":
+                await GiveUpAsync(double.Parse(argument, CultureInfo.InvariantCulture), software);
+                break;
+            case "work":
+                var figures = argument.Split('+').Select(long.Parse).ToList();
+                Work = new ThreadPoolWork(figures[0], Work.Completed + figures.ElementAtOrDefault(1));
+                break;
+            case "handovers":
+                HandOvers += long.Parse(argument);
+                break;
+            case "descriptors":
+                Server.GetMaxDescriptors = static () => 1_024;
+                Descriptors = long.Parse(argument);
+                break;
+            case "connect":
+                Server.Connect();
+                break;
+            case [.., 's'] when char.IsAsciiDigit(word[0]):
+                Server.Clock.Advance(TimeSpan.FromSeconds(double.Parse(word[..^1], CultureInfo.InvariantCulture)));
+                break;
+            default:
+                await RequestAsync(software, word, argument);
+                break;
+        }
+    }
+
+    private Task RequestAsync(string software, string word, string argument)
+    {
+        if (word == "get")
+            Server.Clock.Advance(TimeSpan.FromSeconds(1));
+        var parameters = argument.Split(',', StringSplitOptions.RemoveEmptyEntries)
+            .Select(static text => text[0] == '/' ? ("REQUEST_URI", text) : (text.Split('=')[0], text.Split('=')[1]))
+            .Append(("SERVER_SOFTWARE", software));
+        var answer = word switch
+        {
+            "missing" => "HTTP_MISSING",
+            "challenge" => "HTTP_CHALLENGED",
+            "unauthorized" => "HTTP_UNAUTHORIZED",
+            "authorized" => "HTTP_AUTHORIZATION",
+            _ => "HTTP_FOUND",
+        };
+        return RequestAsync(keeps: word != "open", [.. parameters, (answer, "1")]);
     }
 
     /// <summary>A request that the web server abandons.</summary>
@@ -103,18 +168,6 @@ internal sealed class DoctorRun : IAsyncDisposable
         await frontEnd.AskAsync(
             RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
         frontEnd.Close();
-    }
-
-    /// <summary>One request per second, then a check by the doctor.</summary>
-    public async Task VisitAsync(int requests, (string, string)[] parameters)
-    {
-        for (var i = 0; i < requests; i++)
-        {
-            Server.Clock.Advance(TimeSpan.FromSeconds(1));
-            await RequestAsync(keeps: true, parameters);
-        }
-
-        Visit();
     }
 
     public void Visit()

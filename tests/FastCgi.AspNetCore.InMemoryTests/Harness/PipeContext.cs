@@ -65,6 +65,15 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
         Running = Task.Run(connection.RunAsync);
     }
 
+    public async Task SendAsync(ReadOnlyMemory<byte> bytes) => await FromWebServer.Writer.WriteAsync(bytes);
+
+    /// <summary>The web server ends its side, and the connection ends.</summary>
+    public async Task EndAsync()
+    {
+        await FromWebServer.Writer.CompleteAsync();
+        await Running.Within("the end of the connection");
+    }
+
     public override void Abort(ConnectionAbortedException abortReason)
     {
         AbortCount++;

@@ -7,7 +7,7 @@ var framework = new SkippingTestFramework(new Sink());
 var sink = new Sink();
 framework.GetDiscoverer(Reflector.Wrap(assembly)).Find(includeSourceInformation: false, sink, new Options());
 sink.Completed.Wait();
-var cases = sink.Cases.Where(test => !args.Any(part => test.DisplayName.Contains(part, StringComparison.Ordinal)))
+var cases = sink.Cases.Where(test => !args.Any(part => test.DisplayName.Contains(part)))
     .ToList();
 sink.Completed.Reset();
 framework.GetExecutor(assembly.GetName()).RunTests(cases, sink, new Options());

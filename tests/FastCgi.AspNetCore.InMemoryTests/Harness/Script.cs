@@ -10,18 +10,21 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// The web server sends. <c>get:2/slow.last</c> is a GET with id 2 (otherwise 1) for /slow without KEEP_CONN, and
 /// <c>post10/hash</c> is all of a POST with CONTENT_LENGTH 10 but its body. <c>begin</c>, <c>pairs</c>, <c>params</c>
 /// (with their end), <c>stdin5</c>, <c>stdin</c> (the end), <c>abort</c>, <c>ask</c> (whether the server multiplexes),
-/// and <c>values</c> are records whose content has that length, and <c>type9:0</c> is a record of any type.
+/// and <c>values</c> are records whose content has that length, <c>begin3</c> is a request for role 3, and
+/// <c>type9:0</c> is a record of any type.
 /// <c>get&lt;4</c> is only the first four bytes, <c>get>4</c> is the rest, and <c>get*</c> arrives byte by byte. Words
 /// that are joined by + arrive in one receive.
 /// </para>
 /// <para>
 /// Something happens: <c>30s</c>, <c>5m</c> and <c>1h</c> pass, <c>go</c> lets the handlers of /slow continue,
-/// <c>stop</c> stops the server, and <c>hold</c> and <c>release</c> hold sends. From <c>undelivered</c> until
-/// <c>delivered</c>, the system still holds what was sent; with <c>trickle</c>, the web server takes one byte of it.
+/// <c>stop</c> stops the server, <c>kill</c> does without waiting, <c>fail</c> ends the connection for an error of its
+/// engine, and <c>hold</c> and <c>release</c> hold sends. From <c>undelivered</c> until <c>delivered</c>, the system
+/// still holds what was sent; with <c>trickle</c>, the web server takes one byte of it.
 /// </para>
 /// <para>
 /// The test expects: <c>2:408</c> is the response to id 2, whose text is right if it is a 200, and <c>2:end</c> is only
-/// its END_REQUEST. <c>skip</c> reads whatever has come. All others are in <see cref="ExpectAsync"/>.
+/// its END_REQUEST; with <c>=1</c>, the protocol status is 1. <c>skip</c> reads whatever has come. All others are in
+/// <see cref="ExpectAsync"/>.
 /// </para>
 /// </remarks>
 internal sealed partial class Script
@@ -121,6 +124,12 @@ internal sealed partial class Script
             case "stop":
                 _stopping = _server.StopAsync();
                 return true;
+            case "kill":
+                _stopping = _server.StopAsync(new CancellationToken(canceled: true));
+                return true;
+            case "fail":
+                Transport.Connection.Fail();
+                return true;
             case "hold":
                 Transport.HoldSends();
                 return true;
@@ -174,7 +183,7 @@ internal sealed partial class Script
         {
             "get" => RecordBytes.Get(id, path, keeps),
             "post" => RecordBytes.PostHead(number, id, path, keeps),
-            "begin" => RecordBytes.Begin(id, keepConnection: keeps),
+            "begin" => RecordBytes.Begin(id, Math.Max(1, length), keeps),
             "pairs" => RecordBytes.Record(
                 RecordBytes.Params, id, RecordBytes.Pairs(RecordBytes.RequestParams("GET", path))),
             "params" => RecordBytes.ParamsStream(id, RecordBytes.RequestParams("GET", path)),
@@ -210,6 +219,9 @@ internal sealed partial class Script
                 break;
             case "closed":
                 await Transport.WaitUntilAsync(() => Transport.IsClosed, "the close");
+                break;
+            case "stopped":
+                await _stopping.Within("the stop");
                 break;
             case "reset":
                 Assert.True(Transport.IsReset, "The connection was not reset.");
@@ -259,15 +271,17 @@ internal sealed partial class Script
         var id = answer.Groups["id"] is { Success: true } given
             ? int.Parse(given.ValueSpan, CultureInfo.InvariantCulture)
             : 1;
+        var status = answer.Groups["status"] is { Success: true } named ? (byte)(named.Value[0] - '0') : (byte)0;
         if (answer.Groups["what"].Value == "end")
         {
             var end = await _frontEnd.ReadRecordAsync();
-            Assert.Equal((RecordBytes.EndRequest, id, 0), (end.Type, end.Id, end.Content[4]));
+            Assert.Equal((RecordBytes.EndRequest, id, status), (end.Type, end.Id, end.Content[4]));
             return;
         }
 
         var response = await _frontEnd.ReadResponseAsync(id);
         Assert.Equal(answer.Groups["what"].Value, $"{response.Status}");
+        Assert.True(status == 0 || status == response.ProtocolStatus, $"The status is {response.ProtocolStatus}.");
         if (response.Status == 200)
             Assert.Equal(GetText(id), response.Text);
     }
@@ -290,6 +304,6 @@ internal sealed partial class Script
         + @"(:(?<id>[0-9]+))?(?<path>/[a-z-]*)?(?<last>\.last)?(<(?<to>[0-9]+)|>(?<from>[0-9]+))?\*?$")]
     private static partial Regex Sent();
 
-    [GeneratedRegex("^((?<id>[0-9]+):)?(?<what>end|[0-9]{3})$")]
+    [GeneratedRegex("^((?<id>[0-9]+):)?(?<what>end|[0-9]{3})(=(?<status>[0-9]))?$")]
     private static partial Regex Answer();
 }

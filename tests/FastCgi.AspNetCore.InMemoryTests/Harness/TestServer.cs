@@ -134,6 +134,15 @@ internal sealed class TestServer : IAsyncDisposable
 
     public Task StopAsync(CancellationToken cancellationToken = default) => Connections.StopAsync(cancellationToken);
 
+    /// <summary>Lets seconds pass until a condition holds.</summary>
+    public Task AdvanceUntilAsync(Func<bool> condition, string what) => Waiting.UntilAsync(
+        () =>
+        {
+            Clock.Advance(TimeSpan.FromSeconds(1));
+            return condition();
+        },
+        what);
+
     public async ValueTask DisposeAsync()
     {
         // A test that fails while a request runs must not wait for it: the clock stands still.

@@ -51,7 +51,7 @@ internal sealed class Observations
     public static string Describe(Exception exception)
     {
         var type = exception.GetType();
-        while (!type.IsVisible || type.Namespace!.Contains("Kestrel", StringComparison.Ordinal))
+        while (!type.IsVisible || type.Namespace!.Contains("Kestrel"))
             type = type.BaseType!;
 
         // Ignores the place in the server's source where an object was disposed, and the name of its parameter. A
@@ -62,7 +62,7 @@ internal sealed class Observations
             ArgumentException => type.Name,
             KeyNotFoundException => type.Name,
             _ => $"{type.Name}: "
-                + $"{exception.Message.Replace(WhereSynchronousIOIsAllowed, string.Empty, StringComparison.Ordinal)}",
+                + $"{exception.Message.Replace(WhereSynchronousIOIsAllowed, string.Empty)}",
         };
     }
 }

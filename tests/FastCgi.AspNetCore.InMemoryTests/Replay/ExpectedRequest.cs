@@ -52,7 +52,7 @@ internal sealed class ExpectedRequest
         {
             if (_http.Target.Any(static c => c > 0x7f))
                 return RequestRejection.InvalidTarget;
-            if (_http.Headers.Any(static header => header.Value.Contains(Latin1, StringComparison.Ordinal)))
+            if (_http.Headers.Any(static header => header.Value.Contains(Latin1)))
                 return RequestRejection.InvalidHeaderValue;
             return RequestRejection.None;
         }
@@ -140,7 +140,7 @@ internal sealed class ExpectedRequest
         {
             if (Method == "CONNECT")
                 return _http.Target;
-            return _http.Target.Contains("://", StringComparison.Ordinal) ? _http.Target.Split('/')[2] : null;
+            return _http.Target.Contains("://") ? _http.Target.Split('/')[2] : null;
         }
     }
 

@@ -20,8 +20,6 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
     private readonly Random _random = new(1);
     private readonly long _from;
     private readonly int _count;
-    private long _allTime;
-    private long _busyTime;
     private int _active;
     private int _ready;
 
@@ -75,8 +73,6 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
 
     /// <summary>The longest time for which one request was ready and a processor idle.</summary>
     public long LongestIdleWait { get; private set; }
-
-    public double BusyShare => (double)_busyTime / _allTime;
 
     public void Run()
     {
@@ -171,8 +167,6 @@ internal sealed class Simulation : IHttpApplication<SimulatedConnection>
             return;
 
         var idle = _machine.Idle;
-        _allTime += time * _machine.Count;
-        _busyTime += time * (_machine.Count - idle);
         if (idle == 0)
             return;
 

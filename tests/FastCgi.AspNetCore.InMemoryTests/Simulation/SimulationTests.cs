@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Simulation;
 
 /// <summary>No processor is idle while a request is ready, however many processors there are.</summary>
-public class SimulationTests(ITestOutputHelper output)
+public class SimulationTests
 {
     // When threads have started, each path is known, and the loops have measured their load.
     private const long Warm = 12_000;
@@ -69,16 +69,9 @@ public class SimulationTests(ITestOutputHelper output)
             foreach (var loops in new[] { 1, 2, 3, 4, 8 })
             {
                 var simulation = new Simulation(
-                    processors,
-                    loops,
-                    connections,
-                    isEven: true,
-                    s_loads[load],
-                    LongWarm,
-                    count: 1_000,
+                    processors, loops, connections, isEven: true, s_loads[load], LongWarm, count: 1_000,
                     FastCgiApplicationScheduling.Auto);
                 simulation.Run();
-                output.WriteLine($"{processors} processors, {loops} loops: {simulation.LongestIdleWait} µs");
                 Assert.InRange(simulation.LongestIdleWait, 0, 2 * SimulatedMachine.ThreadStart);
             }
         }
@@ -105,7 +98,6 @@ public class SimulationTests(ITestOutputHelper output)
         var alone = Run(sleepers: 0);
         var beside = Run(sleepers: 100);
 
-        output.WriteLine($"{alone} µs alone, {beside} µs beside 100 handlers that sleep long");
         Assert.InRange(beside, 0, alone * 11 / 10);
 
         long Run(int sleepers)
@@ -122,17 +114,13 @@ public class SimulationTests(ITestOutputHelper output)
         }
     }
 
-    private Simulation Run(
+    private static Simulation Run(
         string load, int processors, int connections, bool isEven, FastCgiApplicationScheduling scheduling)
     {
         var count = Math.Max(300, connections);
         var simulation = new Simulation(
             processors, processors / 2, connections, isEven, s_loads[load], Warm, count, scheduling);
         simulation.Run();
-        var wasted = (double)simulation.Wasted / simulation.Requests;
-        output.WriteLine(FormattableString.Invariant($"{simulation.Requests} requests, {wasted:F2} µs wasted each"));
-        output.WriteLine(FormattableString.Invariant(
-            $"longest wait {simulation.LongestWait} µs, {simulation.BusyShare:P0} of the processors busy"));
         return simulation;
     }
 }

@@ -256,7 +256,7 @@ public sealed class StatusReaderTests
         var error = Assert.Single(status.Errors);
         Assert.Equal(("Error", 1L, run.Clock.GetUtcNow()), (error.Level, error.Count, error.LastSeen));
         Assert.True(error.EventId > 0);
-        Assert.Contains("InvalidOperationException", error.Message, StringComparison.Ordinal);
+        Assert.Contains("InvalidOperationException", error.Message);
     }
 
     /// <summary>Nothing is measured until the status is first read.</summary>

@@ -100,19 +100,6 @@ public sealed class AddressTests : HostTest
     }
 
     [Fact]
-    public async Task AppSettings_Endpoints_ListenedOn()
-    {
-        await WriteSettingsAsync($$"""
-            { "FastCgi": { "Endpoints": {
-                "Main": { "Url": "{{Address}}", "Backlog": 16 }, "Other": { "Url": "{{AnyPort}}" } } } }
-            """);
-        await using var app = await StartAsync();
-
-        Assert.Equal(2, app.Urls.Count);
-        await AssertServesAsync(app.Urls);
-    }
-
-    [Fact]
     public async Task Code_Endpoints_ListenedOnBesideTheOthers()
     {
         var builder = CreateBuilder("--urls", AnyPort);
@@ -125,12 +112,12 @@ public sealed class AddressTests : HostTest
         await using var app = await StartAsync(builder);
 
         Assert.Equal(4, app.Urls.Count);
-        await AssertServesAsync(app.Urls.Where(static address => !address.Contains("[::]", StringComparison.Ordinal)));
-        var any = app.Urls.Single(static address => address.Contains("[::]", StringComparison.Ordinal));
+        await AssertServesAsync(app.Urls.Where(static address => !address.Contains("[::]")));
+        var any = app.Urls.Single(static address => address.Contains("[::]"));
         await AssertServesAsync(
             [
-                any.Replace("[::]", "[::1]", StringComparison.Ordinal),
-                any.Replace("[::]", "127.0.0.1", StringComparison.Ordinal),
+                any.Replace("[::]", "[::1]"),
+                any.Replace("[::]", "127.0.0.1"),
             ]);
     }
 
@@ -142,7 +129,7 @@ public sealed class AddressTests : HostTest
         var address = Assert.Single(
             app.Services.GetRequiredService<IServer>().Features
                 .GetRequiredFeature<IServerAddressesFeature>().Addresses);
-        Assert.DoesNotContain(":0", address, StringComparison.Ordinal);
+        Assert.DoesNotContain(":0", address);
         Assert.Contains(
             Logs.All,
             log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
@@ -159,8 +146,8 @@ public sealed class AddressTests : HostTest
         // The server's end: an established connection whose timer is that of keep-alive.
         var ports = $":{new Uri(app.Urls.Single()).Port:X4} 0100007F:{client.LocalPort:X4} 01 ";
         await Waiting.UntilAsync(
-            () => File.ReadAllLines("/proc/net/tcp").Any(line => line.Contains(ports, StringComparison.Ordinal)
-                && line.Contains(" 02:", StringComparison.Ordinal)),
+            () => File.ReadAllLines("/proc/net/tcp").Any(line => line.Contains(ports)
+                && line.Contains(" 02:")),
             "the timer");
     }
 

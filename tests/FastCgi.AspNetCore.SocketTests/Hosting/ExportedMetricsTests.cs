@@ -60,7 +60,7 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         {
             // Units of UCUM; counted things are in braces and singular.
             Assert.Matches("^(s|By|\\{[a-z_]+[a-rt-z]\\})$", metric.Unit);
-            Assert.NotEmpty(metric.Description);
+            Assert.Matches("^[A-Z].*\\.$", metric.Description);
             // The kind implies these suffixes, and Prometheus exporters add them.
             Assert.DoesNotMatch("(total|counter|bytes|seconds)$", metric.Name);
             foreach (var values in GetTags(metric).GroupBy(static tag => tag.Key))
@@ -85,7 +85,7 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
                 string.Join(
                     ", ",
                     Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(
-                        static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
+                        static tag => tag.Contains('.')).Order(StringComparer.Ordinal)))));
     }
 
     private static IEnumerable<string> GetTagKeys(Metric metric)

@@ -48,7 +48,7 @@ public sealed class KestrelOptionsTests : HostTest
             (30_000_000, 70, 2_000_000),
             (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections,
                 options.Limits.MaxRequestBufferSize));
-        Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
+        Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message);
     }
 
     private async Task<(FastCgiServerOptions Options, CollectedLog? Line)> StartAsync()

@@ -23,11 +23,11 @@ public sealed partial class StatusPageTests : HostTest
 
         var page = await Browser.LoadAsync(url, Folder.Path);
 
-        Assert.Contains("/slow/&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
-        Assert.Contains("in the application</td>", page, StringComparison.Ordinal);
-        Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page, StringComparison.Ordinal);
-        Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);
-        Assert.DoesNotContain("<b>bold", page, StringComparison.Ordinal);
+        Assert.Contains("/slow/&lt;b&gt;bold&lt;/b&gt;</td>", page);
+        Assert.Contains("in the application</td>", page);
+        Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page);
+        Assert.Contains("nginx/1.22.1</td>", page);
+        Assert.DoesNotContain("<b>bold", page);
         Go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
@@ -46,7 +46,7 @@ public sealed partial class StatusPageTests : HostTest
             .Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)])
             .Select(static match => match.Groups[1].Value)
             .ToList();
-        Assert.Contains("aria-sort=\"descending\"", limits, StringComparison.Ordinal);
+        Assert.Contains("aria-sort=\"descending\"", limits);
         Assert.True(names.Count > 10);
         Assert.Equal(names.OrderDescending(StringComparer.InvariantCultureIgnoreCase), names);
     }
@@ -72,8 +72,8 @@ public sealed partial class StatusPageTests : HostTest
         var page = await LoadWithScriptAsync(url, Snapshots);
 
         Assert.Equal(2, Regex.Count(page, """<polyline points="28,9\.5 29,5 30,0\.5">"""));
-        Assert.Contains("at most 20\"", page, StringComparison.Ordinal);
-        Assert.Contains("at most 200.0 ms\"", page, StringComparison.Ordinal);
+        Assert.Contains("at most 20\"", page);
+        Assert.Contains("at most 200.0 ms\"", page);
     }
 
     [GeneratedRegex("<script nonce=\"([^\"]+)\"")]
@@ -90,7 +90,7 @@ public sealed partial class StatusPageTests : HostTest
         var nonce = Nonce().Match(page).Groups[1].Value;
         var file = Folder.GetPath("page.html");
         var element = $"<script nonce=\"{nonce}\">{script}</script></body>";
-        await File.WriteAllTextAsync(file, page.Replace("</body>", element, StringComparison.Ordinal));
+        await File.WriteAllTextAsync(file, page.Replace("</body>", element));
         return await Browser.LoadAsync("file://" + file, Folder.Path);
     }
 

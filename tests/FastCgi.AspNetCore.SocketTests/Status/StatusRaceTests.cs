@@ -23,7 +23,7 @@ public sealed class StatusRaceTests : HostTest
         app.Map("/yield/{number}", static () => Task.Delay(1));
         app.Map("/fast/{number}", static () => "Hello");
         await app.StartAsync();
-        var tcp = app.Urls.Single(static url => url.Contains("127.0.0.1", StringComparison.Ordinal));
+        var tcp = app.Urls.Single(static url => url.Contains("127.0.0.1"));
         var reader = StatusEndpoint.MakeReader(GetServer(app), app.Services);
         using var stop = new CancellationTokenSource();
         var seen = new ConcurrentDictionary<string, string>();
@@ -92,7 +92,7 @@ public sealed class StatusRaceTests : HostTest
                 _ = await client.ReadResponseAsync();
             else if (random.Next(2) == 0)
                 await client.SendAsync(RecordBytes.Abort());
-            if (random.Next(3) == 0 && !address.Contains("unix", StringComparison.Ordinal))
+            if (random.Next(3) == 0 && !address.Contains("unix"))
                 client.Reset();
         }
     }

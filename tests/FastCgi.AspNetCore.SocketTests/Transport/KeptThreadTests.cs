@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Handlers that block their thread, all on one loop: no other request waits for them.</summary>
@@ -69,106 +67,23 @@ public sealed class KeptThreadTests
         Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
     }
 
-    /// <summary>Neither may use up the threads of the loops, which must respond to pings.</summary>
     [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Ping_WhileTheStatusAndLogProvidersBlock_IsAnswered(TransportSetup setup)
+    public async Task Handler_Blocks_DelaysNoOtherRequestAndIsToldOfTheDisconnect(TransportSetup setup)
     {
-        const int Threads = 3;
-        const int Attempts = 20;
-        using var begun = new CountdownEvent(Threads);
-        using var release = new ManualResetEventSlim();
-        var isBlocking = false;
-        using var logs = new ActingLogs(_ => Block(), category: "FastCgi.AspNetCore");
-        await using var server = await TransportServer.StartAsync(
-            setup,
-            app =>
-            {
-                app.Use((HttpContext context, RequestDelegate next) =>
-                {
-                    if (context.Request.Path == "/status")
-                        release.Wait(TimeSpan.FromSeconds(120));
-                    return next(context);
-                });
-                app.UseRouting();
-                app.MapFastCgiStatus("/status").AllowAnonymous();
-                app.MapGet("/block", () =>
-                {
-                    begun.Signal();
-                    release.Wait(TimeSpan.FromSeconds(120));
-                });
-            },
-            static options => (options.Transport.MaxBlockingThreads, options.PingPath) = (Threads, "/ping"),
-            builder => builder.Logging.AddProvider(logs));
-        var waiting = Enumerable.Range(0, Threads).Select(_ => server.GetAsync("/block")).ToList();
-        await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
-        Volatile.Write(ref isBlocking, true);
-        var rejected = new List<FastCgiClient>();
-
-        try
-        {
-            for (var i = 0; i < Attempts; i++)
-            {
-                waiting.Add(server.GetAsync("/status"));
-                rejected.Add(await server.ConnectAsync());
-                await rejected[^1].SendAsync(RecordBytes.Get(1, method: ""));
-                Assert.Equal("pong\n", await server.GetAsync("/ping").WaitAsync(TimeSpan.FromSeconds(20)));
-            }
-        }
-        finally
-        {
-            release.Set();
-            await Task.WhenAll(waiting);
-            rejected.ForEach(static connection => connection.Dispose());
-        }
-
-        void Block()
-        {
-            if (Volatile.Read(ref isBlocking))
-                release.Wait(TimeSpan.FromSeconds(120));
-        }
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_ReadsItsBodySynchronously_GetsIt(TransportSetup setup)
-    {
+        using var aborted = new ManualResetEventSlim();
         var begun = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(
-            setup, app => app.MapPost("/", (HttpRequest request) =>
-            {
-                begun.SetResult();
-                using var body = new MemoryStream();
-#pragma warning disable xUnit1031 // Blocking is what the test is about.
-                request.Body.CopyToAsync(body).GetAwaiter().GetResult();
-#pragma warning restore xUnit1031
-                return Encoding.ASCII.GetString(body.ToArray());
-            }));
-        using var connection = await server.ConnectAsync();
-
-        await connection.SendAsync(
-            [
-                .. RecordBytes.PostHead(4),
-            ]);
-        await begun.Task.Within("the handler");
-        await connection.SendAsync(RecordBytes.StdinStream(1, "late"u8));
-
-        Assert.Equal("late", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_NeverReturns_DelaysNoOtherRequest(TransportSetup setup)
-    {
-        using var stuck = new ManualResetEventSlim();
-        var begun = Waiting.Signal();
+        var told = Waiting.Signal<bool>();
         await using var server = await TransportServer.StartAsync(setup, app =>
         {
-            app.MapGet("/stuck", () =>
+            app.MapGet("/stuck", (HttpContext context) =>
             {
+                using var registration = context.RequestAborted.Register(aborted.Set);
                 begun.SetResult();
-                stuck.Wait();
+                told.SetResult(aborted.Wait(TimeSpan.FromSeconds(60)));
             });
             app.MapGet("/{token}", (string token) => token);
         });
-        using var connection = await server.ConnectAsync();
+        var connection = await server.ConnectAsync();
 
         // Both requests arrive in one receive: the second one must run too.
         await connection.SendAsync([.. RecordBytes.Get(1, "/stuck"), .. RecordBytes.Get(2, "/sibling")]);
@@ -176,26 +91,6 @@ public sealed class KeptThreadTests
         await begun.Task.Within("the handler");
         for (var i = 0; i < 200; i++)
             Assert.Equal($"t{i}", await server.GetAsync($"/t{i}"));
-
-        stuck.Set();
-        await connection.ReadResponseAsync();
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
-    public async Task Handler_Blocks_IsToldOfTheDisconnect(TransportSetup setup)
-    {
-        using var aborted = new ManualResetEventSlim();
-        var begun = Waiting.Signal();
-        var told = Waiting.Signal<bool>();
-        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", (HttpContext context) =>
-        {
-            using var registration = context.RequestAborted.Register(aborted.Set);
-            begun.SetResult();
-            told.SetResult(aborted.Wait(TimeSpan.FromSeconds(60)));
-        }));
-        var connection = await server.ConnectAsync();
-        await connection.SendAsync(RecordBytes.Get());
-        await begun.Task.Within("the handler");
 
         connection.Dispose();
 

@@ -50,19 +50,4 @@ public sealed class RequestTests
             Assert.False(body.AsSpan(i * BlockLength, BlockLength).ContainsAnyExcept((byte)i));
         await written.Task.Within("the handler");
     }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Connections_ManyAtOnceForOneRequestEach_AreAnsweredAndClosed(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(
-            setup, static app => app.MapGet("/{token}", (string token) => token));
-
-        await Task.WhenAll(Enumerable.Range(0, 200).Select(async i =>
-        {
-            using var connection = await server.ConnectAsync();
-            await connection.SendAsync(RecordBytes.Get(uri: $"/t{i}", keepConnection: false));
-            Assert.Equal($"t{i}", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-            Assert.Null(await connection.ReadRecordAsync());
-        }));
-    }
 }

@@ -2,29 +2,6 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 public sealed class SlowReaderTests
 {
-    /// <summary>The connection ends without waiting for the peer to read.</summary>
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Abort_NothingOfTheResponseIsTaken_ConnectionEnds(TransportSetup setup)
-    {
-        var aborted = Waiting.Signal();
-        await using var server = await TransportServer.StartAsync(
-            setup,
-            app => app.MapGet("/", async (HttpContext context) =>
-            {
-                var write = context.Response.Body.WriteAsync(new byte[50_000_000]).AsTask();
-                context.Abort();
-                aborted.SetResult();
-                await write;
-            }),
-            static options => options.Limits.SendTimeout = null);
-        using var connection = await server.ConnectAsync();
-
-        await connection.SendAsync(RecordBytes.Get());
-
-        await aborted.Task.Within("the abort");
-        await Waiting.UntilAsync(() => server.InUse == (0, 0), "the end of the connection");
-    }
-
     /// <summary>
     /// A twentieth of a second passes with each read, so the peer never pauses; but the system wants more only when a
     /// third (TCP) or three quarters (Unix) of its buffer are free. Kestrel's sockets notice it

@@ -11,50 +11,14 @@ public sealed class StreamedEventTests
         Enum.GetValues<Engine>().Select(static engine => new TransportSetup(engine, IsUnix: true)),
         Enum.GetValues<FastCgiApplicationScheduling>());
 
-    /// <summary>With Inline, other requests of the same receive wait, by definition.</summary>
-    public static IEnumerable<object[]> SetupsWithAnotherThread
-        => Setups.Where(static setup => (FastCgiApplicationScheduling)setup[1] != FastCgiApplicationScheduling.Inline);
-
     [Theory, MemberData(nameof(Setups))]
     public async Task Events_HandlerBlocksBetween_EachIsSent(
         TransportSetup setup, FastCgiApplicationScheduling scheduling)
     {
         using var next = new SemaphoreSlim(0);
-        await using var server = await StartAsync(setup, scheduling, next);
-        using var connection = await server.ConnectAsync();
-
-        // First on an unknown path, and then on one that is known to block.
-        for (var i = 0; i < 2; i++)
-        {
-            await connection.SendAsync(RecordBytes.Get(uri: "/feed/one"));
-            await ReadEventsAsync(connection, 1, next);
-            await connection.ReadResponseAsync();
-        }
-    }
-
-    [Theory, MemberData(nameof(SetupsWithAnotherThread))]
-    public async Task Events_OfOneOfSeveralRequestsOfAReceive_EachLeaves(
-        TransportSetup setup, FastCgiApplicationScheduling scheduling)
-    {
-        using var next = new SemaphoreSlim(0);
-        await using var server = await StartAsync(setup, scheduling, next);
-        using var connection = await server.ConnectAsync();
-
-        await connection.SendAsync([.. RecordBytes.Get(1, "/feed/one"), .. RecordBytes.Get(2, "/hello")]);
-
-        var sibling = await ReadEventsAsync(connection, 1, next);
-        if (!sibling.Contains("hello", StringComparison.Ordinal))
-            await connection.ReadRecordAsync();
-    }
-
-    private static Task<TransportServer> StartAsync(
-        TransportSetup setup, FastCgiApplicationScheduling scheduling, SemaphoreSlim next)
-        => TransportServer.StartAsync(
-        setup,
-        app =>
-        {
-            app.MapGet("/hello", static () => "hello");
-            app.MapGet("/feed/{name}", (HttpContext context) =>
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app => app.MapGet("/feed/{name}", (HttpContext context) =>
             {
                 context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
                 for (var i = 0; i < Events; i++)
@@ -63,29 +27,23 @@ public sealed class StreamedEventTests
                     context.Response.Body.Flush();
                     Assert.True(next.Wait(TimeSpan.FromSeconds(60)), "The event has not left.");
                 }
-            });
-        },
-        options => options.Transport.ApplicationScheduling = scheduling);
+            }),
+            options => options.Transport.ApplicationScheduling = scheduling);
+        using var connection = await server.ConnectAsync();
 
-    /// <summary>Reads each event of a request before allowing the next one.</summary>
-    private static async Task<string> ReadEventsAsync(FastCgiClient connection, int id, SemaphoreSlim next)
-    {
-        var content = "";
-        var others = "";
-        for (var i = 0; i < Events; i++)
+        // First on an unknown path, and then on one that is known to block.
+        for (var i = 0; i < 2; i++)
         {
-            while (!content.EndsWith($"event {i};", StringComparison.Ordinal))
+            await connection.SendAsync(RecordBytes.Get(uri: "/feed/one"));
+            var content = "";
+            for (var count = 0; count < Events; count++)
             {
-                var record = await connection.ReadRecordAsync() ?? throw new EndOfStreamException();
-                if (record.Id == id)
-                    content += Encoding.ASCII.GetString(record.Content);
-                else
-                    others += Encoding.ASCII.GetString(record.Content);
+                while (!content.EndsWith($"event {count};", StringComparison.Ordinal))
+                    content += Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content);
+                next.Release();
             }
 
-            next.Release();
+            await connection.ReadResponseAsync();
         }
-
-        return others;
     }
 }

@@ -64,7 +64,7 @@ public sealed class ResponseStagingTests
 
         _rig.Complete();
 
-        Assert.Contains("Content-Length: 3221225472\r\n", _rig.Stdout, StringComparison.Ordinal);
+        Assert.Contains("Content-Length: 3221225472\r\n", _rig.Stdout);
     }
 
     /// <summary>A header block without room before the body takes in the body if both fit its block.</summary>

@@ -67,18 +67,6 @@ public sealed class RequestBodyTests
         Assert.Equal([false, false, true], missed);
     }
 
-    [Fact]
-    public async Task Read_CanceledWhileItWaits_NextReadGetsWhatCameMeanwhile()
-    {
-        using var canceled = new CancellationTokenSource();
-        var read = _request.Body.ReadAsync(canceled.Token).AsTask();
-        await canceled.CancelAsync();
-        Append(10);
-
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
-        Assert.Equal(10, (await _request.Body.ReadAsync()).Buffer.Length);
-    }
-
     [Theory, Values(true, false)]
     public void Limit_AfterARead_IsReadOnlyIfThereIsABody(bool hasBody)
     {
