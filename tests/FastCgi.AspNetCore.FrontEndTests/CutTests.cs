@@ -235,7 +235,7 @@ public sealed partial class CutTests(ITestOutputHelper output) : IAsyncLifetime,
         foreach (var connection in ConnectionsOf(server.Connections!).ToList())
         {
             var ready = new ReadyRequests();
-            if (connection.RequestCount > 0)
+            if (connection.GetTotals().Active > 0)
                 connection.OnReceived([9, 9, 9, 9, 9, 9, 9, 9], ref ready);
         }
     }

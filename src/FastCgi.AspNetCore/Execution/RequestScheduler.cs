@@ -107,7 +107,7 @@ internal sealed class RequestScheduler
         var expected = Predict(path);
         if (expected.Sleeps)
             Workers.LeaveSeat(worker);
-        if (worker.Hold == Hold.Thread)
+        if (worker.Permit == Permit.Thread)
             Workers.EnsureSpare();
         Call(worker, request, path, expected);
     }
@@ -169,14 +169,14 @@ internal sealed class RequestScheduler
         WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
-        return worker.Leave() == Hold.Loop;
+        return worker.Leave() == Permit.Loop;
     }
 
     /// <summary>Queues reports. While log providers block all threads for them, further ones are lost.</summary>
     private void ReportLater(IReadOnlyList<Action> reports)
     {
         foreach (var report in reports.Take(MaxWaitingReports - Workers.ServerWaitingCount))
-            Workers.Run(new WorkItem(Action: report), Hold.Server);
+            Workers.Run(new WorkItem(Action: report), Permit.Server);
     }
 
     /// <returns>Whether the thread still owns its loop, if it had one.</returns>
@@ -185,15 +185,15 @@ internal sealed class RequestScheduler
         var response = request.Response;
         var loop = worker.Loop;
         // Do not hold output on a thread that the watchdog does not sample.
-        if (worker.Hold is Hold.Loop or Hold.Seat)
+        if (worker.Permit is Permit.Loop or Permit.Seat)
             response.Cork(sendsAtEnd: loop is null or { IsEmpty: true });
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var before = worker.Hold;
+        var before = worker.Permit;
         worker.Enter(response, path);
         WakeWatchdog();
         var (hasReturned, cost) = Execute(request, path.IsPath ? worker.Meter : null, expected);
-        var hold = worker.Leave();
+        var permit = worker.Leave();
         // Exceptions must not escape from here on: the caller would not know which thread owns the loop.
         try
         {
@@ -207,7 +207,7 @@ internal sealed class RequestScheduler
             {
                 Workers.EndFirst();
                 loop?.CountWork(cost?.Microseconds ?? expected.Microseconds);
-                Learn(path, cost, wasTaken: hold != before);
+                Learn(path, cost, wasTaken: permit != before);
             }
         }
         catch (Exception exception)
@@ -215,7 +215,7 @@ internal sealed class RequestScheduler
             _log.ServerFailed(exception);
         }
 
-        return hold == Hold.Loop;
+        return permit == Permit.Loop;
     }
 
     /// <summary>Executes a request. Whatever it throws, the thread still has to find out what it holds.</summary>
@@ -270,16 +270,16 @@ internal sealed class RequestScheduler
                 return true;
             }
 
-            var hold = Choose(worker, request, path, expected, loop);
-            if (hold == Hold.Nothing)
+            var permit = Choose(worker, request, path, expected, loop);
+            if (permit == Permit.None)
                 return false;
 
             // If the loop has nothing else to do, this thread itself runs the request after the loop.
-            var computes = hold == Hold.Seat;
+            var computes = permit == Permit.Seat;
             if (computes)
                 loop.CountWork(expected.Microseconds);
             Workers.Run(
-                new WorkItem(request, IsLong: computes && expected.IsLong), hold,
+                new WorkItem(request, IsLong: computes && expected.IsLong), permit,
                 requests: computes && loop is { HasMore: false, IsEmpty: true } ? 1 : 0, processors: computes ? 1 : 0);
             return true;
         }
@@ -291,27 +291,27 @@ internal sealed class RequestScheduler
     }
 
     /// <returns>What the request waits for; nothing if this thread runs it.</returns>
-    private Hold Choose(Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
+    private Permit Choose(Worker worker, FastCgiRequest request, PathKey path, Prediction expected, RunQueue loop)
     {
         // The server's own calls wait neither for threads of the application, nor for the first request. All but these
         // may log, and middleware may block the status.
         if (!path.IsPath)
             return Workers.IsServerBlocked && request is { IsPing: false, IsDetached: false }
-                ? Hold.Server
-                : Hold.Nothing;
+                ? Permit.Server
+                : Permit.None;
         if (Workers.IsOverfull)
-            return Hold.Thread;
+            return Permit.Thread;
         if (_scheduling == FastCgiApplicationScheduling.Inline)
-            return Hold.Nothing;
+            return Permit.None;
         if (!Workers.First.IsOver && !Workers.First.TryBegin(worker.Probe))
-            return Hold.Thread;
+            return Permit.Thread;
         // If no thread is left, none could take over the loop or seat of a handler that blocks.
         if (expected.Sleeps || (!expected.IsKnown && Workers.IsFull))
-            return Hold.Thread;
+            return Permit.Thread;
 
         return expected.IsShort || (expected.Microseconds < MaxMicrosecondsOfQuietLoop && !loop.IsBusy)
-            ? Hold.Nothing
-            : Hold.Seat;
+            ? Permit.None
+            : Permit.Seat;
     }
 
     /// <summary>Reverts changes of the application to this thread and its execution context.</summary>

@@ -156,14 +156,14 @@ internal sealed class StallWatchdog(
 
     private bool TryTake(Worker worker, long call, bool isSleeping)
     {
-        var hadLoop = Worker.GetHold(call) == Hold.Loop;
+        var hadLoop = Worker.GetPermit(call) == Permit.Loop;
         if (!hadLoop && !isSleeping && worker.Seen.Repeats < MaxRepeatsWithSeat)
             return false;
 
         var (path, response, output) = (worker.Path, worker.GetResponse(), worker.Loop?.Output);
         var taken = call;
-        var hold = hadLoop && !isSleeping ? Hold.Seat : Hold.Thread;
-        if (!workers.TryTake(worker, ref taken, path.IsPath ? hold : Hold.Server) || taken == call)
+        var permit = hadLoop && !isSleeping ? Permit.Seat : Permit.Thread;
+        if (!workers.TryTake(worker, ref taken, path.IsPath ? permit : Permit.Server) || taken == call)
             return false;
 
         worker.Seen.Call = taken;
@@ -199,7 +199,7 @@ internal sealed class StallWatchdog(
                 foreach (var response in overdue)
                     ThreadRoot.Run(response, static response => response.Uncork(), log);
             }),
-            Hold.Nothing);
+            Permit.None);
         return true;
     }
 
@@ -214,7 +214,7 @@ internal sealed class StallWatchdog(
                 response?.Uncork();
                 output?.FlushNow();
             }),
-            Hold.Nothing);
+            Permit.None);
     }
 
     /// <summary>Sets whether deadlines are accepted. A caller that disables them must uncork once more.</summary>

@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>The resource that a worker holds during a call of the application, in order of priority.</summary>
-internal enum Hold : byte
+internal enum Permit : byte
 {
-    Nothing,
+    None,
 
     /// <summary>One of the threads for calls of the server itself that may block: the status and reports.</summary>
     Server,
@@ -24,7 +24,7 @@ internal readonly record struct WorkItem(
 /// <summary>A worker thread of the server. It runs a loop, executes requests, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : ThreadBody
 {
-    private const int HoldBits = 3;
+    private const int PermitBits = 3;
 
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
@@ -44,7 +44,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     public bool IsWaking { get; set; }
 
     /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
-    public Hold Hold { get; set; }
+    public Permit Permit { get; set; }
 
     /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
     public long SleepPeriod { get; set; }
@@ -61,7 +61,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The path of the current call; none if the call is the server's own, such as the status.</summary>
     public PathKey Path { get; private set; }
 
-    public static Hold GetHold(long call) => (Hold)(call & ((1 << HoldBits) - 1));
+    public static Permit GetPermit(long call) => (Permit)(call & ((1 << PermitBits) - 1));
 
     public void Enter(FastCgiResponse? response, PathKey path)
     {
@@ -69,22 +69,22 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
         _response = response;
         Path = path;
         Volatile.Write(ref _callCount, count);
-        Volatile.Write(ref _call, (count << HoldBits) | (long)Hold);
+        Volatile.Write(ref _call, (count << PermitBits) | (long)Permit);
     }
 
     /// <summary>Called by the thread when the application has returned.</summary>
     /// <returns>The resource that the thread still holds. The watchdog may have changed it.</returns>
-    public Hold Leave()
+    public Permit Leave()
     {
-        Hold = GetHold(Interlocked.Exchange(ref _call, 0));
-        return Hold;
+        Permit = GetPermit(Interlocked.Exchange(ref _call, 0));
+        return Permit;
     }
 
     /// <summary>Changes the resource that the thread holds during a call.</summary>
     /// <returns>Whether the thread was still in the same call with the same resource.</returns>
-    public bool TryChange(ref long call, Hold hold)
+    public bool TryChange(ref long call, Permit permit)
     {
-        var changed = (call & -(1 << HoldBits)) | (long)hold;
+        var changed = (call & -(1 << PermitBits)) | (long)permit;
         if (Interlocked.CompareExchange(ref _call, changed, call) != call)
             return false;
 
@@ -104,7 +104,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
         }
 
         // Other threads are not sampled, and a probe may need a descriptor.
-        if (!_isProbed && Hold is (Hold.Loop or Hold.Seat))
+        if (!_isProbed && Permit is (Permit.Loop or Permit.Seat))
         {
             _isProbed = true;
             Probe = scheduler.ProbeThisThread();

@@ -62,22 +62,22 @@ internal sealed partial class WorkerPool
         Worker? woken;
         using (_lock.Acquire())
         {
-            if (worker.Hold != Hold.Seat || !HasRoom(Hold.Thread))
+            if (worker.Permit != Permit.Seat || !HasRoom(Permit.Thread))
                 return;
 
-            Take(worker, Hold.Thread);
+            Take(worker, Permit.Thread);
             woken = RemoveIdleForWork();
         }
 
         Wake(woken);
     }
 
-    private bool HasRoom(Hold hold, int processors = 0) => hold switch
+    private bool HasRoom(Permit permit, int processors = 0) => permit switch
     {
-        Hold.Server => Volatile.Read(ref _held[(int)Hold.Server]) < ServerThreads - 1,
-        Hold.Loop => HasRoom(Hold.Seat, processors) || _isLoopOverdue,
-        Hold.Seat => _held[(int)Hold.Seat] + processors < seats,
-        Hold.Thread => ThreadRoom > 0 && !First.IsRunning,
+        Permit.Server => Volatile.Read(ref _held[(int)Permit.Server]) < ServerThreads - 1,
+        Permit.Loop => HasRoom(Permit.Seat, processors) || _isLoopOverdue,
+        Permit.Seat => _held[(int)Permit.Seat] + processors < seats,
+        Permit.Thread => ThreadRoom > 0 && !First.IsRunning,
         _ => true,
     };
 
@@ -86,12 +86,12 @@ internal sealed partial class WorkerPool
 
     private bool TryAssign(Worker worker)
     {
-        for (var hold = Hold.Nothing; hold <= Hold.Thread; hold++)
+        for (var permit = Permit.None; permit <= Permit.Thread; permit++)
         {
-            if (HasRoom(hold) && _waiting[(int)hold].TryDequeue(out var item))
+            if (HasRoom(permit) && _waiting[(int)permit].TryDequeue(out var item))
             {
-                Assign(worker, item, hold);
-                _wasLoopWaiting &= hold != Hold.Loop;
+                Assign(worker, item, permit);
+                _wasLoopWaiting &= permit != Permit.Loop;
                 return true;
             }
         }
@@ -105,13 +105,13 @@ internal sealed partial class WorkerPool
     private bool HasUnclaimedWork(int requests = 0, int processors = 0)
     {
         var computing = Math.Min(
-            _waiting[(int)Hold.Seat].Count - requests, seats - _held[(int)Hold.Seat] - processors);
-        var rest = _waiting[(int)Hold.Nothing].Count + Math.Max(0, computing);
-        if (HasRoom(Hold.Server))
+            _waiting[(int)Permit.Seat].Count - requests, seats - _held[(int)Permit.Seat] - processors);
+        var rest = _waiting[(int)Permit.None].Count + Math.Max(0, computing);
+        if (HasRoom(Permit.Server))
             rest += ServerWaitingCount;
-        if (HasRoom(Hold.Loop, processors))
-            rest += _waiting[(int)Hold.Loop].Count;
-        if (HasRoom(Hold.Thread))
+        if (HasRoom(Permit.Loop, processors))
+            rest += _waiting[(int)Permit.Loop].Count;
+        if (HasRoom(Permit.Thread))
             rest += Math.Min(WaitingCount, ThreadRoom);
         return rest > _wakingCount;
     }
@@ -121,53 +121,53 @@ internal sealed partial class WorkerPool
     private void LeaveLoop(Worker worker, bool isSeatFree)
     {
         QueueLoopOf(worker);
-        if (isSeatFree && _waiting[(int)Hold.Seat].TryDequeue(out var item))
-            Assign(worker, item, Hold.Seat);
+        if (isSeatFree && _waiting[(int)Permit.Seat].TryDequeue(out var item))
+            Assign(worker, item, Permit.Seat);
         else
-            Take(worker, Hold.Nothing);
-        _isLoopOverdue |= HasRoom(Hold.Loop);
+            Take(worker, Permit.None);
+        _isLoopOverdue |= HasRoom(Permit.Loop);
     }
 
     private void QueueLoopOf(Worker worker)
     {
-        _waiting[(int)Hold.Loop].Enqueue(new WorkItem(Loop: worker.Loop));
+        _waiting[(int)Permit.Loop].Enqueue(new WorkItem(Loop: worker.Loop));
         worker.Loop = null;
     }
 
-    private void Assign(Worker worker, WorkItem item, Hold hold)
+    private void Assign(Worker worker, WorkItem item, Permit permit)
     {
         worker.Loop = item.Loop;
         worker.Next = item;
-        Take(worker, hold);
+        Take(worker, permit);
     }
 
-    private void Take(Worker worker, Hold hold)
+    private void Take(Worker worker, Permit permit)
     {
-        CountHold(worker, worker.Hold, hold);
-        worker.Hold = hold;
+        CountPermit(worker, worker.Permit, permit);
+        worker.Permit = permit;
     }
 
-    private void CountHold(Worker worker, Hold before, Hold hold)
+    private void CountPermit(Worker worker, Permit before, Permit permit)
     {
         _held[(int)before]--;
-        _held[(int)hold]++;
-        if (before == Hold.Thread)
+        _held[(int)permit]++;
+        if (before == Permit.Thread)
             _sleepers.End(worker.SleepPeriod);
-        if (hold == Hold.Thread)
+        if (permit == Permit.Thread)
             worker.SleepPeriod = _sleepers.Begin();
 
-        if (hold is Hold.Loop or Hold.Seat)
+        if (permit is Permit.Loop or Permit.Seat)
             _watched.Add(worker);
         else
             _watched.Remove(worker);
-        Invariants.Require(before == Hold.Nothing || _held[(int)before] >= 0, "More was released than taken.");
+        Invariants.Require(before == Permit.None || _held[(int)before] >= 0, "More was released than taken.");
     }
 
     /// <summary>Counts a thread that the caller must start, if one is wanted and the limits permit it.</summary>
     private bool TryCountStart()
     {
-        var wanted = Math.Min(WaitingCount, ThreadRoom) + _waiting[(int)Hold.Loop].Count
-            + Math.Min(_waiting[(int)Hold.Seat].Count, seats - _held[(int)Hold.Seat]);
+        var wanted = Math.Min(WaitingCount, ThreadRoom) + _waiting[(int)Permit.Loop].Count
+            + Math.Min(_waiting[(int)Permit.Seat].Count, seats - _held[(int)Permit.Seat]);
         // A handler on each loop may block beyond the limit.
         var max = maxBlocked + (2L * loopCount) + seats + ServerThreads;
         if (_startingCount >= Math.Clamp(wanted, 1, MaxStartsAtOnce) || (_count >= max && !_isUnbounded))

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The worker threads, and the work that waits for them in one queue for each <see cref="Hold"/>.</summary>
+/// <summary>The worker threads, and the work that waits for them in one queue for each <see cref="Permit"/>.</summary>
 /// <remarks>
 /// No processor is idle while there is work: a thread that takes work wakes another if there is more. A request that
 /// computes needs a seat, of which there is one per processor. One that blocks needs none, but the number of such
@@ -46,10 +46,10 @@ internal sealed partial class WorkerPool(
     // The status reads these without the lock.
     public int Count => Volatile.Read(ref _count);
 
-    public int BlockedCount => Volatile.Read(ref _held[(int)Hold.Thread]);
+    public int BlockedCount => Volatile.Read(ref _held[(int)Permit.Thread]);
 
     /// <summary>The number of requests that wait for a thread because the limit is reached.</summary>
-    public int WaitingCount => _waiting[(int)Hold.Thread].Count;
+    public int WaitingCount => _waiting[(int)Permit.Thread].Count;
 
     /// <summary>Whether no thread is left for a handler that blocks.</summary>
     public bool IsFull => LongCount >= maxBlocked;
@@ -58,38 +58,38 @@ internal sealed partial class WorkerPool(
     public bool IsOverfull => LongCount > maxBlocked;
 
     /// <summary>Whether a loop must leave the server's own calls, which may block, to the threads for them.</summary>
-    public bool IsServerBlocked => IsOverfull || !HasRoom(Hold.Server);
+    public bool IsServerBlocked => IsOverfull || !HasRoom(Permit.Server);
 
-    public int ServerWaitingCount => _waiting[(int)Hold.Server].Count;
+    public int ServerWaitingCount => _waiting[(int)Permit.Server].Count;
 
     // The number of threads that handlers block or that compute without a seat.
-    private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Hold.Seat]) - seats);
+    private int LongCount => BlockedCount + Math.Max(0, Volatile.Read(ref _held[(int)Permit.Seat]) - seats);
 
-    public bool HasComputing => _waiting[(int)Hold.Seat].Count > 0;
+    public bool HasComputing => _waiting[(int)Permit.Seat].Count > 0;
 
-    public bool HasWaiting => HasComputing || _waiting[(int)Hold.Loop].Count > 0;
+    public bool HasWaiting => HasComputing || _waiting[(int)Permit.Loop].Count > 0;
 
     /// <param name="requests">The number of requests that the caller will take.</param>
     /// <param name="processors">The number of processors that the caller uses without a seat.</param>
-    public void Run(WorkItem item, Hold hold, int requests = 0, int processors = 0)
+    public void Run(WorkItem item, Permit permit, int requests = 0, int processors = 0)
     {
         Worker? woken = null;
         bool needsThread;
         using (_lock.Acquire())
         {
-            _waiting[(int)hold].Enqueue(item);
-            _isLoopOverdue |= hold == Hold.Loop;
+            _waiting[(int)permit].Enqueue(item);
+            _isLoopOverdue |= permit == Permit.Loop;
             needsThread = HasUnclaimedWork(requests, processors);
             if (needsThread)
                 woken = RemoveIdle();
             // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
-            needsThread &= woken is not null || hold != Hold.Thread || _startingCount == 0;
+            needsThread &= woken is not null || permit != Permit.Thread || _startingCount == 0;
         }
 
         if (needsThread)
             Wake(woken);
         // Only a sample raises the limit of requests that sleep, and those that run may wait for this one.
-        if (hold == Hold.Thread)
+        if (permit == Permit.Thread)
             scheduler.Watchdog.OnActivity();
     }
 
@@ -116,7 +116,7 @@ internal sealed partial class WorkerPool(
         Worker? woken;
         using (_lock.Acquire())
         {
-            var isSeatFree = HasRoom(Hold.Seat);
+            var isSeatFree = HasRoom(Permit.Seat);
             // A loop that has waited too long runs although all seats are taken, and must not be left at once.
             isLeft = HasComputing && (isSeatFree || !_isLoopOverdue);
             if (isLeft)
@@ -143,11 +143,11 @@ internal sealed partial class WorkerPool(
             if (worker.IsWaking)
                 _wakingCount--;
             worker.IsWaking = false;
-            Take(worker, Hold.Nothing);
+            Take(worker, Permit.None);
             if (!(wasIdle && _idle.Count > 0) && TryAssign(worker))
             {
                 // The thread of a loop soon takes a request too, unless it must finish a batch first.
-                var processors = worker.Hold == Hold.Loop ? 1 : 0;
+                var processors = worker.Permit == Permit.Loop ? 1 : 0;
                 hasUnclaimedWork = HasUnclaimedWork(requests: worker.Loop?.Output is null ? processors : 0, processors);
                 woken = hasUnclaimedWork ? RemoveIdle() : null;
             }
@@ -170,24 +170,24 @@ internal sealed partial class WorkerPool(
 
     /// <summary>Gives another thread the loop or seat of a thread that the application keeps.</summary>
     /// <returns>Whether this was possible, or is no longer necessary.</returns>
-    public bool TryTake(Worker worker, ref long call, Hold hold)
+    public bool TryTake(Worker worker, ref long call, Permit permit)
     {
         Worker? woken;
         using (_lock.Acquire())
         {
-            var before = Worker.GetHold(call);
+            var before = Worker.GetPermit(call);
             // A loop gets another thread even beyond the limit, for the responses of the server itself. A stop ignores
             // the limit.
-            if (hold == Hold.Thread && before != Hold.Loop && IsFull && !_isUnbounded)
+            if (permit == Permit.Thread && before != Permit.Loop && IsFull && !_isUnbounded)
                 return false;
 
-            if (hold == Hold.Server && !HasRoom(Hold.Server))
-                hold = Hold.Thread;
-            if (!worker.TryChange(ref call, hold))
+            if (permit == Permit.Server && !HasRoom(Permit.Server))
+                permit = Permit.Thread;
+            if (!worker.TryChange(ref call, permit))
                 return true;
 
-            CountHold(worker, before, hold);
-            if (before == Hold.Loop)
+            CountPermit(worker, before, permit);
+            if (before == Permit.Loop)
             {
                 QueueLoopOf(worker);
                 _isLoopOverdue = true;
@@ -222,7 +222,7 @@ internal sealed partial class WorkerPool(
         using (_lock.Acquire())
         {
             // All seats are taken, and no thread that finished has served a loop since the previous sample.
-            var isLoopWaiting = _waiting[(int)Hold.Loop].Count > 0;
+            var isLoopWaiting = _waiting[(int)Permit.Loop].Count > 0;
             _isLoopOverdue = isLoopWaiting && (_isLoopOverdue || _wasLoopWaiting);
             _wasLoopWaiting = isLoopWaiting;
             _sleepers.OnSampled();

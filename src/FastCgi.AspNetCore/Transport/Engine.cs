@@ -17,7 +17,7 @@ internal sealed class Engine(
     {
         _isStarted = true;
         foreach (var loop in Loops)
-            scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Hold.Loop);
+            scheduler.Workers.Run(new WorkItem(Loop: loop.Queue), Permit.Loop);
     }
 
     public void Stop()

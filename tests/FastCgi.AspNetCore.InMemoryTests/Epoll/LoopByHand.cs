@@ -22,7 +22,7 @@ internal static partial class LoopByHand
     public static void RunBatch(this EpollLoop loop)
     {
         var worker = s_workers.GetValue(loop, static loop => loop.Scheduler.CreateWorker());
-        worker.Hold = Hold.Loop;
+        worker.Permit = Permit.Loop;
         worker.Loop = loop.Queue;
         Assert.True(loop.Scheduler.RunBatch(worker, loop.Queue), "The loop was taken from the test.");
     }

@@ -38,7 +38,7 @@ public sealed class HeldResponseTests : SchedulerTest
     public void Call_SleepsAndNoThreadIsLeft_HeldOutputIsSentAtTheSecondSample()
     {
         Learn("/");
-        Occupy(Hold.Thread, MaxBlockingThreads);
+        Occupy(Permit.Thread, MaxBlockingThreads);
         Platform.Probe!.Sleeps = true;
 
         Assert.Equal([0, 1], CountSends(samples: 2));

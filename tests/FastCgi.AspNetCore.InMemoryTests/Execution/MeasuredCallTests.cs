@@ -142,7 +142,7 @@ public sealed class MeasuredCallTests : SchedulerTest
 
         Assert.Equal("GET /2", (await FrontEnd.ReadResponseAsync(2)).Text);
         Assert.Equal(0, Here.CurrentCall);
-        Assert.Equal(Hold.Nothing, Here.Hold);
+        Assert.Equal(Permit.None, Here.Permit);
     }
 
     private void Compute(int microseconds, int delayed = 0)

@@ -48,20 +48,20 @@ public sealed class RaceTests
             scheduler.Lend(worker, new TestLoop());
             worker.Enter(response: null, new PathKey("/"));
             scheduler.Watchdog.Sample();
-            var hold = Hold.Nothing;
+            var permit = Permit.None;
 
             pair.Run(
                 () =>
                 {
                     // Before or after the sample of the other thread.
                     Thread.SpinWait(round % 100);
-                    hold = worker.Leave();
+                    permit = worker.Leave();
                 },
                 () => scheduler.Watchdog.Sample());
 
-            handOvers += hold == Hold.Thread ? 1 : 0;
-            Assert.Equal(hold == Hold.Thread ? 1 : 0, scheduler.Workers.BlockedCount);
-            Assert.Equal(hold == Hold.Loop, worker.Loop is not null);
+            handOvers += permit == Permit.Thread ? 1 : 0;
+            Assert.Equal(permit == Permit.Thread ? 1 : 0, scheduler.Workers.BlockedCount);
+            Assert.Equal(permit == Permit.Loop, worker.Loop is not null);
             scheduler.GiveBack(worker);
         }
 

@@ -69,7 +69,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             return Apps.Target(context);
         };
         Scheduler.Predictor.OnStalled(new PathKey("/1"));
-        Occupy(Hold.Thread, MaxBlockingThreads - 1);
+        Occupy(Permit.Thread, MaxBlockingThreads - 1);
 
         Run(RecordBytes.Get(1, "/1"));
         Platform.RunAll();
@@ -99,7 +99,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             scheduler.Workers.EndFirst();
         scheduler.Predictor.OnStalled(new PathKey("/status"));
         for (var i = 0; i < MaxBlockingThreads; i++)
-            scheduler.Occupy(Hold.Thread);
+            scheduler.Occupy(Permit.Thread);
         Loop.Receive(frontEnd, RecordBytes.Get(1, "/status"));
 
         Assert.True(Run(scheduler));
@@ -113,8 +113,8 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Theory, Values("rejected", "aborted")]
     public async Task ResponseOfTheServer_WhileHandlersBlockEveryThread_IsSent(string what)
     {
-        Occupy(Hold.Thread, MaxBlockingThreads);
-        Occupy(Hold.Seat, Platform.Processors);
+        Occupy(Permit.Thread, MaxBlockingThreads);
+        Occupy(Permit.Seat, Platform.Processors);
         var ready = FrontEnd.Receive(what == "rejected" ? RecordBytes.Get(1, method: string.Empty) : RecordBytes.Get());
         if (what == "aborted")
             FrontEnd.Receive(RecordBytes.Abort());
@@ -278,10 +278,10 @@ public sealed class RequestSchedulerTests : SchedulerTest
         {
             var caller = Platform.Workers.Append(Here)
                 .FirstOrDefault(static worker => worker is { CurrentCall: not 0 });
-            called.TrySetResult(caller is null ? Place.ThreadPool : Worker.GetHold(caller.CurrentCall) switch
+            called.TrySetResult(caller is null ? Place.ThreadPool : Worker.GetPermit(caller.CurrentCall) switch
             {
-                Hold.Loop => Place.Loop,
-                Hold.Seat => Place.Seat,
+                Permit.Loop => Place.Loop,
+                Permit.Seat => Place.Seat,
                 _ => Place.Thread,
             });
             return Apps.Target(context);

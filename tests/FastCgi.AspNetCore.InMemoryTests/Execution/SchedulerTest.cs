@@ -80,7 +80,7 @@ public abstract class SchedulerTest : IAsyncLifetime
         worker.Probe = Platform.Probe?.Probe;
         scheduler.Lend(worker, Loop);
         scheduler.Run(worker, Loop);
-        var hadLoop = worker is { Hold: Hold.Loop, Next: null };
+        var hadLoop = worker is { Permit: Permit.Loop, Next: null };
         if (worker.Next is { } next)
         {
             worker.Next = null;
@@ -108,10 +108,10 @@ public abstract class SchedulerTest : IAsyncLifetime
     }
 
     /// <summary>Occupies seats or threads, as handlers do that never return.</summary>
-    private protected void Occupy(Hold hold, int count)
+    private protected void Occupy(Permit permit, int count)
     {
         for (var i = 0; i < count; i++)
-            _occupied.Add(Scheduler.Occupy(hold));
+            _occupied.Add(Scheduler.Occupy(permit));
     }
 
     private protected void GiveBackAll()

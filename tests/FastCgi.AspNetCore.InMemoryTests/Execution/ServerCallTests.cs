@@ -13,7 +13,7 @@ public sealed class ServerCallTests : SchedulerTest
     {
         await using var server = await StartAsync();
         var frontEnd = server.Connect();
-        Occupy(Hold.Thread, MaxBlockingThreads + 1);
+        Occupy(Permit.Thread, MaxBlockingThreads + 1);
         Loop.Receive(
             frontEnd, RecordBytes.Get(1, "/status"), RecordBytes.Get(2, method: string.Empty),
             RecordBytes.Get(3, "/ping"));
@@ -34,14 +34,14 @@ public sealed class ServerCallTests : SchedulerTest
     [Theory, Values("status", "report")]
     public async Task CallsOfTheServer_BlockLoops_TakeNoThreadOfTheApplication(string what)
     {
-        var holds = new List<Hold>();
+        var holds = new List<Permit>();
         void Block()
         {
             Platform.Probe!.Sleeps = true;
             Scheduler.Watchdog.Sample();
             Scheduler.Watchdog.Sample();
             Platform.Probe.Sleeps = false;
-            holds.Add(Worker.GetHold(Here.CurrentCall));
+            holds.Add(Worker.GetPermit(Here.CurrentCall));
             Assert.Equal(0, Workers.BlockedCount);
         }
 
@@ -55,10 +55,10 @@ public sealed class ServerCallTests : SchedulerTest
             else
                 Loop.Report(frontEnd, Block);
             Run(Scheduler);
-            Occupy(Hold.Server, 1);
+            Occupy(Permit.Server, 1);
         }
 
-        Assert.Equal([Hold.Server, Hold.Server], holds);
+        Assert.Equal([Permit.Server, Permit.Server], holds);
         Assert.Equal(1, Workers.ServerWaitingCount);
         GiveBackAll();
         Workers.WakeForWaiting();
@@ -69,7 +69,7 @@ public sealed class ServerCallTests : SchedulerTest
     [Fact]
     public void Reports_MoreThanAThousandWait_RestIsDropped()
     {
-        Occupy(Hold.Thread, MaxBlockingThreads + 1);
+        Occupy(Permit.Thread, MaxBlockingThreads + 1);
         for (var i = 0; i < 2_100; i++)
             Loop.Report(FrontEnd, () => _calls.Add("report"));
         Run();

@@ -25,17 +25,17 @@ public sealed class StallWatchdogTests : SchedulerTest
     /// report what a thread does, or no descriptor is left, time decides.
     /// </summary>
     [Theory]
-    [InlineData(nameof(Hold.Loop), "sleeps", 2, nameof(Hold.Thread))]
-    [InlineData(nameof(Hold.Loop), "waits for a processor", 100, nameof(Hold.Loop))]
-    [InlineData(nameof(Hold.Loop), "unknown", 4, nameof(Hold.Thread))]
-    [InlineData(nameof(Hold.Loop), "no probe", 4, nameof(Hold.Thread))]
-    [InlineData(nameof(Hold.Loop), "computes", 2, nameof(Hold.Seat))]
-    [InlineData(nameof(Hold.Loop), "computes a little less", 2, nameof(Hold.Loop))]
-    [InlineData(nameof(Hold.Seat), "sleeps", 2, nameof(Hold.Thread))]
-    [InlineData(nameof(Hold.Seat), "computes", 11, nameof(Hold.Thread))]
-    public void SameCall_AtEachSample_KeepsItsHoldUntil(string hold, string how, int samples, string then)
+    [InlineData(nameof(Permit.Loop), "sleeps", 2, nameof(Permit.Thread))]
+    [InlineData(nameof(Permit.Loop), "waits for a processor", 100, nameof(Permit.Loop))]
+    [InlineData(nameof(Permit.Loop), "unknown", 4, nameof(Permit.Thread))]
+    [InlineData(nameof(Permit.Loop), "no probe", 4, nameof(Permit.Thread))]
+    [InlineData(nameof(Permit.Loop), "computes", 2, nameof(Permit.Seat))]
+    [InlineData(nameof(Permit.Loop), "computes a little less", 2, nameof(Permit.Loop))]
+    [InlineData(nameof(Permit.Seat), "sleeps", 2, nameof(Permit.Thread))]
+    [InlineData(nameof(Permit.Seat), "computes", 11, nameof(Permit.Thread))]
+    public void SameCall_AtEachSample_KeepsItsHoldUntil(string permit, string how, int samples, string then)
     {
-        var worker = hold == nameof(Hold.Loop) ? OnLoop : OnSeat();
+        var worker = permit == nameof(Permit.Loop) ? OnLoop : OnSeat();
         worker.Probe = how switch
         {
             "no probe" => null,
@@ -48,7 +48,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         for (var i = 1; i < samples; i++)
         {
             Sample();
-            Assert.Equal(hold, HoldOf(worker).ToString());
+            Assert.Equal(permit, HoldOf(worker).ToString());
             _probe.Time += how switch
             {
                 "computes" => 200_000,
@@ -60,9 +60,9 @@ public sealed class StallWatchdogTests : SchedulerTest
         Sample();
 
         Assert.Equal(then, worker.Leave().ToString());
-        Assert.Equal(then == nameof(Hold.Thread) ? 1 : 0, Workers.BlockedCount);
+        Assert.Equal(then == nameof(Permit.Thread) ? 1 : 0, Workers.BlockedCount);
         Platform.RunAll();
-        Assert.Equal(hold == nameof(Hold.Loop) && then != hold ? [BatchSource.Wait] : [], Loop.Asked);
+        Assert.Equal(permit == nameof(Permit.Loop) && then != permit ? [BatchSource.Wait] : [], Loop.Asked);
         Scheduler.GiveBack(worker);
     }
 
@@ -76,18 +76,18 @@ public sealed class StallWatchdogTests : SchedulerTest
         _probe.Time = 1_000_000;
         Sample();
 
-        Assert.Equal(Hold.Loop, OnLoop.Leave());
+        Assert.Equal(Permit.Loop, OnLoop.Leave());
     }
 
     [Fact]
     public async Task Seat_Released_NextRequestRuns()
     {
-        Occupy(Hold.Seat, Platform.Processors - 1);
+        Occupy(Permit.Seat, Platform.Processors - 1);
         var worker = OnSeat();
         worker.Enter(response: null, new PathKey("/"));
         _probe.Sleeps = true;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Seat);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Permit.Seat);
         Platform.RunAll();
         Assert.Equal(0, FrontEnd.Transport.SendCount);
 
@@ -107,7 +107,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         {
             Enter();
             Assert.Equal(1, Scheduler.Watchdog.Sample().Calls);
-            Assert.Equal(Hold.Loop, OnLoop.Leave());
+            Assert.Equal(Permit.Loop, OnLoop.Leave());
         }
 
         Assert.Equal(0, Scheduler.Watchdog.Sample().Calls);
@@ -121,7 +121,7 @@ public sealed class StallWatchdogTests : SchedulerTest
         {
             Enter();
             Sample(3);
-            Assert.Equal(Hold.Loop, OnLoop.Leave());
+            Assert.Equal(Permit.Loop, OnLoop.Leave());
         }
     }
 
@@ -129,14 +129,14 @@ public sealed class StallWatchdogTests : SchedulerTest
     [Fact]
     public void NoThreadIsLeftForHandlersThatBlock_LoopIsTakenAllTheSame()
     {
-        Occupy(Hold.Thread, MaxBlockingThreads);
+        Occupy(Permit.Thread, MaxBlockingThreads);
         Assert.False(Workers.IsOverfull);
         _probe.Sleeps = true;
         Enter();
 
         Sample(2);
 
-        Assert.Equal(Hold.Thread, OnLoop.Leave());
+        Assert.Equal(Permit.Thread, OnLoop.Leave());
         Assert.True(Workers.IsOverfull);
         Scheduler.GiveBack(OnLoop);
         Assert.False(Workers.IsOverfull);
@@ -146,7 +146,7 @@ public sealed class StallWatchdogTests : SchedulerTest
     [Fact]
     public void LoopWithoutAThread_EverySeatIsTaken_GetsOneAtTheSecondSample()
     {
-        Occupy(Hold.Seat, Platform.Processors);
+        Occupy(Permit.Seat, Platform.Processors);
         Learn("/x1", microseconds: 500);
         Learn("/y1");
         Loop.Ends = false;
@@ -247,11 +247,11 @@ public sealed class StallWatchdogTests : SchedulerTest
         }
     }
 
-    private static Hold HoldOf(Worker worker) => Worker.GetHold(worker.CurrentCall);
+    private static Permit HoldOf(Worker worker) => Worker.GetPermit(worker.CurrentCall);
 
     private Worker OnSeat()
     {
-        var worker = Scheduler.Occupy(Hold.Seat);
+        var worker = Scheduler.Occupy(Permit.Seat);
         worker.Probe = _probe.Probe;
         return worker;
     }

@@ -27,7 +27,7 @@ public sealed class WorkConservationTests : SchedulerTest
         ParkWatchdog();
         Platform.HasThreads = false;
         var isDone = false;
-        Workers.Run(new WorkItem(Action: () => isDone = true), Hold.Nothing);
+        Workers.Run(new WorkItem(Action: () => isDone = true), Permit.None);
         Platform.HasThreads = true;
 
         Assert.True(Watchdog.IsWoken);
@@ -46,7 +46,7 @@ public sealed class WorkConservationTests : SchedulerTest
         Scheduler.Watchdog.Start();
         Platform.HasThreads = false;
         var ready = FrontEnd.Receive(RecordBytes.Get());
-        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Seat);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Permit.Seat);
         Platform.HasThreads = true;
 
         Step();
@@ -65,7 +65,7 @@ public sealed class WorkConservationTests : SchedulerTest
         scheduler.Predictor.OnMeasured(new PathKey("/short"), new CallCost(1, null));
         var occupied = new List<Worker>();
         for (var i = 0; i <= MaxBlockingThreads; i++)
-            occupied.Add(scheduler.Occupy(Hold.Thread));
+            occupied.Add(scheduler.Occupy(Permit.Thread));
 
         Assert.True(Run(scheduler, RecordBytes.Get(1, "/short"), RecordBytes.Get(2, method: string.Empty)));
         Platform.RunAll();
@@ -82,11 +82,11 @@ public sealed class WorkConservationTests : SchedulerTest
     [Fact]
     public void SeatsAreExceeded_CountsAsThreads()
     {
-        Occupy(Hold.Seat, Platform.Processors + MaxBlockingThreads);
+        Occupy(Permit.Seat, Platform.Processors + MaxBlockingThreads);
         Assert.True(Workers.IsFull);
         Assert.False(Workers.IsOverfull);
 
-        Occupy(Hold.Seat, 1);
+        Occupy(Permit.Seat, 1);
 
         Assert.True(Workers.IsOverfull);
     }
@@ -96,9 +96,9 @@ public sealed class WorkConservationTests : SchedulerTest
     public async Task LoopSleeps_RequestThatComputesGetsItsProcessor()
     {
         StartTwo();
-        Occupy(Hold.Seat, Platform.Processors - 1);
+        Occupy(Permit.Seat, Platform.Processors - 1);
         Lend(isSleeping: true);
-        Workers.Run(new WorkItem(Receive()), Hold.Seat, processors: 1);
+        Workers.Run(new WorkItem(Receive()), Permit.Seat, processors: 1);
         Assert.False(Platform.Started[1].IsWoken);
 
         Scheduler.Watchdog.Sample();
@@ -115,9 +115,9 @@ public sealed class WorkConservationTests : SchedulerTest
         StartTwo();
         var wasWoken = false;
         RunQueue[] loops = [new(TryBegin), new(TryBegin)];
-        Occupy(Hold.Seat, Platform.Processors - 1);
-        var last = Scheduler.Occupy(Hold.Seat);
-        Workers.Run(new WorkItem(Receive()), Hold.Seat);
+        Occupy(Permit.Seat, Platform.Processors - 1);
+        var last = Scheduler.Occupy(Permit.Seat);
+        Workers.Run(new WorkItem(Receive()), Permit.Seat);
         foreach (var loop in loops)
         {
             var worker = Scheduler.CreateWorker();
@@ -147,7 +147,7 @@ public sealed class WorkConservationTests : SchedulerTest
     public async Task LoopIsTaken_RequestThatComputesWaits_AnotherThreadIsWokenIfABatchIsLeft(bool isLeft)
     {
         StartTwo();
-        Occupy(Hold.Seat, Platform.Processors);
+        Occupy(Permit.Seat, Platform.Processors);
         var loop = new TestLoop();
         if (isLeft)
         {
@@ -155,7 +155,7 @@ public sealed class WorkConservationTests : SchedulerTest
             loop.Queue.Begin(ref ready, FrontEnd.Transport.Connection.Output);
         }
 
-        Workers.Run(new WorkItem(Receive()), Hold.Seat);
+        Workers.Run(new WorkItem(Receive()), Permit.Seat);
         Workers.Run(loop.Queue);
         GiveBackAll();
         Assert.Equal(TimeSpan.Zero, Platform.Started[1].Step());
@@ -199,7 +199,7 @@ public sealed class WorkConservationTests : SchedulerTest
                     new CallCost(int.Parse(length), IsAsleep: true, int.Parse(length) + 1, int.Parse(processor))),
                 ["period"] => () => Sample(scheduler, 1),
                 _ when word[0] == '=' => () => Assert.Equal(number, scheduler.Workers.ThreadRoom),
-                _ when word[0] == '+' => () => occupied.Push(scheduler.Occupy(Hold.Thread)),
+                _ when word[0] == '+' => () => occupied.Push(scheduler.Occupy(Permit.Thread)),
                 _ => () => scheduler.GiveBack(occupied.Pop()),
             };
             for (var i = 0; i < (word[0] == '=' ? 1 : number); i++)
@@ -215,13 +215,13 @@ public sealed class WorkConservationTests : SchedulerTest
         scheduler.Workers.EndFirst();
         scheduler.Watchdog.Start();
         scheduler.Workers.OnSlept(new CallCost(100, IsAsleep: true, Delayed: 101, Processor: 20));
-        var occupied = Enumerable.Range(0, 12).Select(_ => scheduler.Occupy(Hold.Thread)).ToList();
+        var occupied = Enumerable.Range(0, 12).Select(_ => scheduler.Occupy(Permit.Thread)).ToList();
         Assert.Equal(0, scheduler.Workers.ThreadRoom);
         while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
         {
         }
 
-        scheduler.Workers.Run(new WorkItem(Receive()), Hold.Thread);
+        scheduler.Workers.Run(new WorkItem(Receive()), Permit.Thread);
 
         Assert.False(scheduler.Watchdog.IsParked);
         Assert.True(scheduler.Watchdog.Sample().HasWaiting);

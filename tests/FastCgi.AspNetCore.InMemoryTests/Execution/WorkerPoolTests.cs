@@ -72,7 +72,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 100 };
         var scheduler = new RequestScheduler(options, platform, Clock, NullLogger.Instance);
 
-        scheduler.Occupy(Hold.Thread);
+        scheduler.Occupy(Permit.Thread);
 
         Assert.True(scheduler.Workers.IsFull);
     }
@@ -101,12 +101,12 @@ public sealed class WorkerPoolTests : SchedulerTest
         Application = Apps.Do(context => calls.Add(context.Request.Path));
         Workers.EnsureSpare();
         Platform.RunAll();
-        Occupy(Hold.Thread, MaxBlockingThreads);
+        Occupy(Permit.Thread, MaxBlockingThreads);
         var ready = FrontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
-        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Permit.Thread);
         GiveBackAll();
 
-        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)ready.RemoveFirst()), Permit.Thread);
         Assert.Equal(2, Workers.WaitingCount);
         Workers.OnSampled(processors: 0);
         Platform.RunAll();
@@ -129,7 +129,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Workers.EnsureSpare();
         Platform.RunAll();
 
-        Workers.Run(new WorkItem((FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirst()), Hold.Thread);
+        Workers.Run(new WorkItem((FastCgiRequest)FrontEnd.Receive(RecordBytes.Get()).RemoveFirst()), Permit.Thread);
         Assert.True(Assert.Single(Platform.Started).IsWoken);
         Platform.RunAll();
 
@@ -154,7 +154,7 @@ public sealed class WorkerPoolTests : SchedulerTest
         Learn("/long");
         Learn("/short");
         Learn("/long", microseconds: 500);
-        Occupy(Hold.Seat, Platform.Processors - 1);
+        Occupy(Permit.Seat, Platform.Processors - 1);
         Loop.Ends = false;
 
         Assert.False(Run(RecordBytes.Get(1, "/long"), RecordBytes.Get(2, "/long"), RecordBytes.Get(3, "/long")));

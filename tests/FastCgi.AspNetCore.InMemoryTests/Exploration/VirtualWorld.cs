@@ -119,7 +119,7 @@ internal sealed class VirtualWorld
             _manager.StopAsync(CancellationToken.None).IsCompletedSuccessfully,
             "A stop waits, though all requests are over and all connections are closed.");
         Check(_scheduler.Workers.BlockedCount == 0, $"{_scheduler.Workers.BlockedCount} blocked threads are left.");
-        var seats = HeldOf(_scheduler.Workers)[(int)Hold.Seat];
+        var seats = HeldOf(_scheduler.Workers)[(int)Permit.Seat];
         Check(seats == 0, $"{seats} seats are left.");
     }
 

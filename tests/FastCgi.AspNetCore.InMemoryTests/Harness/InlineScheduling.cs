@@ -30,22 +30,22 @@ internal static class InlineScheduling
         => new(scheduler.Workers, scheduler);
 
     /// <summary>Gives a loop its first thread.</summary>
-    public static void Run(this WorkerPool pool, RunQueue loop) => pool.Run(new WorkItem(Loop: loop), Hold.Loop);
+    public static void Run(this WorkerPool pool, RunQueue loop) => pool.Run(new WorkItem(Loop: loop), Permit.Loop);
 
     /// <summary>Makes a worker the owner of a loop.</summary>
     public static void Lend(this RequestScheduler scheduler, Worker worker, RunQueue loop)
     {
         lock (LockOf(scheduler.Workers))
-            Assign(scheduler.Workers, worker, new WorkItem(Loop: loop), Hold.Loop);
+            Assign(scheduler.Workers, worker, new WorkItem(Loop: loop), Permit.Loop);
         worker.Next = null;
     }
 
     /// <summary>Makes a worker that holds a seat or thread.</summary>
-    public static Worker Occupy(this RequestScheduler scheduler, Hold hold)
+    public static Worker Occupy(this RequestScheduler scheduler, Permit permit)
     {
         var worker = CreateWorker(scheduler);
         lock (LockOf(scheduler.Workers))
-            Take(scheduler.Workers, worker, hold);
+            Take(scheduler.Workers, worker, permit);
         return worker;
     }
 
@@ -53,7 +53,7 @@ internal static class InlineScheduling
     public static void GiveBack(this RequestScheduler scheduler, Worker worker)
     {
         lock (LockOf(scheduler.Workers))
-            Take(scheduler.Workers, worker, Hold.Nothing);
+            Take(scheduler.Workers, worker, Permit.None);
         worker.Loop = null;
         worker.Next = null;
     }
@@ -62,8 +62,8 @@ internal static class InlineScheduling
     private static extern ref Lock LockOf(WorkerPool pool);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Assign")]
-    private static extern void Assign(WorkerPool pool, Worker worker, WorkItem item, Hold hold);
+    private static extern void Assign(WorkerPool pool, Worker worker, WorkItem item, Permit permit);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Take")]
-    private static extern void Take(WorkerPool pool, Worker worker, Hold hold);
+    private static extern void Take(WorkerPool pool, Worker worker, Permit permit);
 }

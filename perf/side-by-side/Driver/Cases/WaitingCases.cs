@@ -17,8 +17,8 @@ internal static class WaitingCases
         static double Bytes(Sample sample) => sample.Memory;
         yield return new Comparison(
             "10,000 requests that wait, direct, a connection each; memory is bytes for a request",
-            new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
-                new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
+            new Contender("Kestrel, HTTP, TCP", () => Permit(setup, setup.StartKestrel(Setup.NewTcp()))),
+                new Contender("Kestrel, HTTP, unix socket", () => Permit(setup, setup.StartKestrel(setup.NewUnix()))),
                 new Contender(
                     "FastCgi.AspNetCore, TCP",
                     () => HoldFastCgi(setup, setup.StartFastCgi(Setup.NewTcp()), Requests, 1)),
@@ -53,7 +53,7 @@ internal static class WaitingCases
         };
     }
 
-    private static Sample Hold(Setup setup, ServerProcess server)
+    private static Sample Permit(Setup setup, ServerProcess server)
     {
         for (var i = 0; i < WarmUps; i++)
         {
