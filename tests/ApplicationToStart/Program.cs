@@ -14,6 +14,8 @@ AppDomain.CurrentDomain.FirstChanceException += static (_, thrown) =>
 };
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
+builder.Services.AddDistributedMemoryCache(static cache => cache.SizeLimit = 1024 * 1024)
+    .AddSession(static session => session.IdleTimeout = TimeSpan.FromSeconds(20));
 var app = builder.Build();
 
 // For tests of the sockets of other systems.
@@ -136,6 +138,20 @@ app.MapGet("/collect", () =>
     return GC.GetTotalMemory(forceFullCollection: false);
 });
 
+// For the soak test.
+app.UseWhen(static context => context.Request.Path == "/session", static branch => branch.UseSession());
+app.MapGet("/session", static (HttpContext context) =>
+{
+    var count = (context.Session.GetInt32("count") ?? 0) + 1;
+    context.Session.SetInt32("count", count);
+    return count;
+});
+app.MapGet("/events", static () => TypedResults.ServerSentEvents(Enumerable.Range(0, 5).ToAsyncEnumerable()));
+app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
+app.MapGet("/missing", static () => Results.NotFound());
+app.MapGet("/whoami/{number}", static (HttpRequest request) => new { path = request.Path.Value });
+app.MapPost("/orders", static (Order order) => new { total = order.Quantity * order.Price });
+
 // Describes the request.
 app.MapFallback(async (HttpContext context) =>
 {
@@ -153,3 +169,5 @@ app.Run();
 
 static IDataProtector CreateProtector()
     => DataProtectionProvider.Create("ApplicationToStart").CreateProtector("tickets");
+
+internal sealed record Order(string Item, int Quantity, int Price);
