@@ -28,7 +28,7 @@ public sealed class ConfigurationTests
     {
         var options = Configure("fastcgi:" + name, value);
 
-        var owner = name.Contains(':', StringComparison.Ordinal) ? (object)options.Limits : options;
+        var owner = name.Contains(':') ? (object)options.Limits : options;
         var actual = owner.GetType().GetProperty(
             name.Split(':')[^1],
             BindingFlags.Public | BindingFlags.Instance | BindingFlags.IgnoreCase)!.GetValue(owner);
@@ -223,7 +223,7 @@ public sealed class ConfigurationTests
     {
         var error = Assert.Throws<InvalidOperationException>(() => Configure("FastCgi:Endpoints:Site:Backlog", "5"));
 
-        Assert.Contains("FastCgi:Endpoints:Site has no Url", error.Message, StringComparison.Ordinal);
+        Assert.Contains("FastCgi:Endpoints:Site has no Url", error.Message);
     }
 
     [Theory]
@@ -239,7 +239,7 @@ public sealed class ConfigurationTests
         var error = Assert.Throws<InvalidOperationException>(
             () => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
 
-        Assert.Contains(Path + text, error.Message, StringComparison.Ordinal);
+        Assert.Contains(Path + text, error.Message);
     }
 
     private static void AssertError(string path, string value, params string[] texts)
@@ -252,7 +252,7 @@ public sealed class ConfigurationTests
         var error = Assert.Throws<InvalidOperationException>(
             () => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
 
-        Assert.All(texts, text => Assert.Contains(text, error.Message, StringComparison.Ordinal));
+        Assert.All(texts, text => Assert.Contains(text, error.Message));
     }
 
     private static FastCgiServerOptions Configure(string path, string value)

@@ -119,7 +119,7 @@ public sealed class LimitsTests
     private static bool IsInKestrelSettings(string name)
         => Settings.All.Any(setting => setting.KestrelName == $"Limits.{name}")
             || File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs"))
-            .Contains($"\"Limits.{name}", StringComparison.Ordinal);
+            .Contains($"\"Limits.{name}");
 
     private static bool HasRange(string name)
         => typeof(LimitsTests).GetMethods().Any(method => method.Name.StartsWith($"{name}_", StringComparison.Ordinal)
