@@ -18,8 +18,7 @@ public static class Programs
     // Only the running test project has a file with this name in its folder.
     private static readonly string? s_project = Directory.GetFiles(AppContext.BaseDirectory, "*Tests.deps.json")
         .Select(static file => Path.GetFileName(file)[..^".deps.json".Length]
-            .Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal))
-        .SingleOrDefault();
+            .Replace("FastCgi.", "").Replace("AspNetCore.", "")).SingleOrDefault();
 
     // An ordinary user's search path lacks the folder of the web servers.
     private static readonly string[] s_folders =

@@ -49,7 +49,6 @@ internal static class ParityApplication
         app.UseHsts();
         app.UseCompression();
         app.UsePathBase("/base");
-        app.UseCultures();
         app.UseFiles();
         app.UseResponseCaching();
         app.UseFailurePages();
