@@ -37,14 +37,14 @@ internal static class ParityApplication
         services.AddCaching();
         services.AddSignIn();
         services.AddPolicies();
-        services.AddLogs(builder.Configuration);
+        services.AddLogs();
     }
 
     public static void ConfigureApplication(WebApplication app)
     {
         app.UseForwardedHeaders();
         app.UseCertificateForwarding();
-        app.UseLogs();
+        app.UseHttpLogging();
         app.UseExceptionHandler();
         app.UseHsts();
         app.UseCompression();

@@ -83,7 +83,6 @@ internal sealed class Site : IAsyncDisposable
         UseServer(builder.WebHost);
         builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
         builder.Services.AddSingleton(Requests);
-        builder.Configuration["LogFolder"] = Path.Combine(_folder.Path, "log");
         builder.Configuration["KeyFolder"] = Path.Combine(_folder.Path, "keys");
         ParityApplication.ConfigureBuilder(builder);
 
