@@ -45,8 +45,8 @@ done
 run InMemoryTests Category=Exploration FASTCGI_EXPLORED_SCHEDULES=1000000
 run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests' FASTCGI_STRESS_SECONDS=120
 run FrontEndTests Category=Nightly
+run ProcessTests 'FullyQualifiedName~SoakTests' FASTCGI_SOAK_SECONDS="${1:-3600}"
 tests/fuzz.sh --long || failed=1
-tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
 build/reproduce.sh || failed=1
 dotnet tool restore || failed=1
 (cd tests/FastCgi.AspNetCore.UnitTests && dotnet stryker --project FastCgi.AspNetCore.csproj --mutate '**/Protocol/*.cs') ||

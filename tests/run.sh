@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
-#   tests/run.sh                     everything, and checks the formatting and runs some seconds of load
+#   tests/run.sh                     everything, and checks the formatting
 #   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests), or those of its tests whose
 #                                    names contain FILTER; FILTER may also be a filter expression of dotnet test
 # As root, it installs the Debian packages that a project needs (tests/packages.txt); as another user, it lists the
@@ -263,7 +263,6 @@ start run_project samples/Samples.Tests ''
 # Checking white space loads no project. The build has run the style analyzers.
 # `dotnet format` fixes all of it.
 start run_command Formatting dotnet format whitespace . --folder --verify-no-changes
-start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16
 start run_project "$tests.UnitTests" '' $turkish
 start run_project "$tests.InMemoryTests" 'Category!=Exploration' $turkish $optimized
 wait

@@ -14,6 +14,10 @@ AppDomain.CurrentDomain.FirstChanceException += static (_, thrown) =>
 };
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
+// The keys of sessions are stored as they are.
+builder.Logging.AddFilter("Microsoft.AspNetCore.DataProtection", LogLevel.Error);
+builder.Services.AddDistributedMemoryCache(static cache => cache.SizeLimit = 1024 * 1024)
+    .AddSession(static session => session.IdleTimeout = TimeSpan.FromSeconds(20));
 var app = builder.Build();
 
 // For tests of the sockets of other systems.
@@ -38,14 +42,6 @@ app.MapGet("/process", () => Environment.ProcessId);
 // With keys in the user's home, which all processes share.
 app.MapGet("/protect", () => CreateProtector().Protect("a secret"));
 app.MapGet("/unprotect/{ticket}", (string ticket) => CreateProtector().Unprotect(ticket));
-
-// The environment and descriptors of a child process.
-app.MapGet("/child", async () =>
-{
-    using var child = Process.Start(
-        new ProcessStartInfo("sh", ["-c", "env; ls -l /proc/$$/fd"]) { RedirectStandardOutput = true })!;
-    return await child.StandardOutput.ReadToEndAsync();
-});
 
 app.MapGet("/console", () =>
 {
@@ -136,6 +132,20 @@ app.MapGet("/collect", () =>
     return GC.GetTotalMemory(forceFullCollection: false);
 });
 
+// For the soak test.
+app.UseWhen(static context => context.Request.Path == "/session", static branch => branch.UseSession());
+app.MapGet("/session", static (HttpContext context) =>
+{
+    var count = (context.Session.GetInt32("count") ?? 0) + 1;
+    context.Session.SetInt32("count", count);
+    return count;
+});
+app.MapGet("/events", static () => TypedResults.ServerSentEvents(Enumerable.Range(0, 5).ToAsyncEnumerable()));
+app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
+app.MapGet("/missing", static () => Results.NotFound());
+app.MapGet("/whoami/{number}", static (HttpRequest request) => new { path = request.Path.Value });
+app.MapPost("/orders", static (Order order) => new { total = order.Quantity * order.Price });
+
 // Describes the request.
 app.MapFallback(async (HttpContext context) =>
 {
@@ -153,3 +163,5 @@ app.Run();
 
 static IDataProtector CreateProtector()
     => DataProtectionProvider.Create("ApplicationToStart").CreateProtector("tickets");
+
+internal sealed record Order(string Item, int Quantity, int Price);

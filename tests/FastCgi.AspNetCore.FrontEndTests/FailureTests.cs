@@ -11,29 +11,6 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
     private const int Reset = 56;
     private const int ResetStream = 92;
 
-    [Theory, EveryFrontEnd]
-    public async Task Exception_BeforeTheResponseStarted_IsAnEmpty500AndTheNextRequestIsServed(FrontEndSetup setup)
-    {
-        var site = await StartAsync(setup, app =>
-        {
-            app.MapGet("/fail", (HttpResponse response) =>
-            {
-                response.Headers["X-Leftover"] = "of the failed response";
-                throw new InvalidOperationException("This handler fails.");
-            });
-            app.MapGet("/", () => "served");
-        });
-        site.Log.Expected.Add("ApplicationError");
-
-        using var failed = await site.Client.GetAsync("/fail");
-        var next = await site.Client.GetStringAsync("/");
-
-        Assert.Equal(HttpStatusCode.InternalServerError, failed.StatusCode);
-        Assert.False(failed.Headers.Contains("X-Leftover"));
-        Assert.Empty(await failed.Content.ReadAsByteArrayAsync());
-        Assert.Equal("served", next);
-    }
-
     [Theory]
     [EveryFrontEnd(true)]
     [EveryFrontEnd(true, StreamsResponses = true)]

@@ -45,7 +45,7 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     {
         output.WriteLine("The web server's log:");
         foreach (var line in site.FrontEnd.Log.Split('\n')
-            .Where(line => !line.Contains("notice]", StringComparison.Ordinal)))
+            .Where(line => !line.Contains("notice]")))
             output.WriteLine(line);
         output.WriteLine("The application's log:");
         foreach (var log in site.Log.All)

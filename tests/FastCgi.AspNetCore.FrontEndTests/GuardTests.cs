@@ -57,7 +57,7 @@ public sealed class GuardTests
         Assert.Equal(calls, string.Join(',', Take()));
     }
 
-    private Task<DocumentedSite> StartAsync(
+    private Task<ConfiguredSite> StartAsync(
         string block, params (string Documented, string Actual)[] replacements) => DocumentedSite.StartAsync(
         "roles.md",
         block,

@@ -54,14 +54,14 @@ public sealed class HostTests(ITestOutputHelper output) : FrontEndTest(output)
 
         await client.SendAsync("GET / HTTP/1.0\r\n\r\n");
 
-        Assert.EndsWith("\r\n\r\nhello.example.com", await client.ReadToEndAsync(), StringComparison.Ordinal);
+        Assert.EndsWith("\r\n\r\nhello.example.com", await client.ReadToEndAsync());
     }
 
     private static async Task<string> ReadParametersAsync()
         => string.Join('\n', (await File.ReadAllLinesAsync(Programs.NginxParameters))
             .Where(
                 static line => line.StartsWith("fastcgi_param", StringComparison.Ordinal)
-                    && !line.Contains("HTTP_HOST", StringComparison.Ordinal)));
+                    && !line.Contains("HTTP_HOST")));
 
     private static async Task<string> GetAsync(Site site, string host)
     {

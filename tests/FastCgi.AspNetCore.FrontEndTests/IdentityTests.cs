@@ -96,7 +96,7 @@ public sealed class IdentityTests
             Assert.Equal($"{lines} lines", await GetAsync(client, $"/{lines}", credentials: null));
     }
 
-    private static Task<DocumentedSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(
+    private static Task<ConfiguredSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(
         Document,
         block,
         static app => app.UseAuthentication().Use(

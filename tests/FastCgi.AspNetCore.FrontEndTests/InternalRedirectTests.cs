@@ -135,12 +135,12 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
         Assert.Equal($"{method}/admin/x|?a=b", await SendAsync(open, HttpMethod.Post));
 
         var withSource = await StartAsync(kind, directives, source);
-        Assert.StartsWith("/refused|", await SendAsync(withSource, HttpMethod.Get), StringComparison.Ordinal);
+        Assert.StartsWith("/refused|", await SendAsync(withSource, HttpMethod.Get));
 
-        Assert.All(lines, line => Assert.Contains($"`{line}`", document, StringComparison.Ordinal));
+        Assert.All(lines, line => Assert.Contains($"`{line}`", document));
         var withLines = await StartAsync(kind, s_refusals[kind].Complete(), Sent);
-        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Get), StringComparison.Ordinal);
-        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Post), StringComparison.Ordinal);
+        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Get));
+        Assert.StartsWith("/refused|", await SendAsync(withLines, HttpMethod.Post));
     }
 
     /// <summary>nginx changes neither the URL nor the method for a named location.</summary>
@@ -151,12 +151,12 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
     {
         ExpectsFrontEndErrors = true;
         var named = s_refusals[FrontEndKind.Nginx].Complete()
-            .Replace("= /refused", "@refused", StringComparison.Ordinal)
-            .Replace("/refused", "@refused", StringComparison.Ordinal);
+            .Replace("= /refused", "@refused")
+            .Replace("/refused", "@refused");
 
         var site = await StartAsync(FrontEndKind.Nginx, named, source);
 
-        Assert.StartsWith("POST /admin/x|", await SendAsync(site, HttpMethod.Post), StringComparison.Ordinal);
+        Assert.StartsWith("POST /admin/x|", await SendAsync(site, HttpMethod.Post));
     }
 
     private Task<Site> StartAsync(FrontEndKind kind, string directives, FastCgiPathSource source) => StartAsync(
@@ -188,6 +188,6 @@ public sealed class InternalRedirectTests(ITestOutputHelper output) : FrontEndTe
     private sealed record Refusal(string Directives, string[] Lines, FastCgiPathSource Source)
     {
         public string Complete() => Lines.Index().Aggregate(
-            Directives, static (text, line) => text.Replace($"#{line.Index}", line.Item, StringComparison.Ordinal));
+            Directives, static (text, line) => text.Replace($"#{line.Index}", line.Item));
     }
 }

@@ -18,6 +18,7 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
             + "LoadModule headers_module /usr/lib/apache2/modules/mod_headers.so\n";
 
     private readonly ScratchFolder _folder = new();
+    private readonly TaskCompletionSource _isRead = Waiting.Signal();
     private TestApplication? _application;
     private FrontEnd? _frontEnd;
 
@@ -55,6 +56,24 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
             var answer = await socket.ReceiveAsync(buffer, CancellationToken.None).WaitAsync(FrontEndTest.Patience);
             Assert.Equal("Hello over https", Encoding.UTF8.GetString(buffer, 0, answer.Count));
         }
+
+        // SignalR uses events where WebSockets do not work.
+        await using var events = await client.GetStreamAsync("/chat/events").WaitAsync(FrontEndTest.Patience);
+        var first = new byte["data: 1\n\n".Length];
+        await events.ReadExactlyAsync(first).AsTask().WaitAsync(FrontEndTest.Patience);
+        Assert.Equal("data: 1\n\n", Encoding.ASCII.GetString(first));
+        _isRead.SetResult();
+        Assert.Equal("data: 2\n\n", await new StreamReader(events).ReadToEndAsync().WaitAsync(FrontEndTest.Patience));
+    }
+
+    [Fact]
+    public async Task Page_Code_EqualsTheTestedCode()
+    {
+        var block = await DocumentBlock.ReadAsync(Document, "forwarded headers");
+        var source = await File.ReadAllTextAsync(
+            Repository.GetPath("tests/FastCgi.AspNetCore.FrontEndTests/KestrelAlongsideTests.cs"));
+
+        Assert.Contains(block.Replace(" ", ""), source.Replace(" ", ""));
     }
 
     private static async Task<string> GetWithForgedHeadersAsync(HttpClient client, string path)
@@ -66,7 +85,7 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
         return await response.Content.ReadAsStringAsync();
     }
 
-    private static void Configure(WebApplication app)
+    private void Configure(WebApplication app)
     {
         app.UseWhen(
             context => context.Features.Get<IFastCgiRequestFeature>() is null,
@@ -85,6 +104,13 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
             await socket.SendAsync(
                 Encoding.UTF8.GetBytes(answer), WebSocketMessageType.Text, true, CancellationToken.None);
             await socket.ReceiveAsync(buffer, CancellationToken.None);
+        });
+        app.MapGet("/chat/events", async (HttpResponse response) =>
+        {
+            response.ContentType = "text/event-stream";
+            await response.WriteAsync("data: 1\n\n");
+            await _isRead.Task.WaitAsync(FrontEndTest.Patience);
+            await response.WriteAsync("data: 2\n\n");
         });
         app.MapFallback(static (HttpContext context) => string.Join(
             ' ',
@@ -123,8 +149,7 @@ public sealed class KestrelAlongsideTests : IAsyncLifetime, IDisposable
             additions = [(before, $"\n{text}\n{before}"), ("    default_backend", $"    {Rule}\n    default_backend")];
         }
 
-        _frontEnd = await FrontEnd.StartAsync(
-            new DocumentedFrontEnd(setup, _folder.Path, _application.EndPoint, [.. additions]));
+        _frontEnd = await DocumentedFrontEnd.StartAsync(setup, _folder.Path, _application.EndPoint, [.. additions]);
         return Site.CreateClient(
             $"https://{FrontEndDocument.HostName}:{_frontEnd.EndPoint.Port}", _frontEnd.EndPoint, null, null);
     }

@@ -60,7 +60,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         Assert.Equal(client, await balancer.GetStringAsync("/"));
     }
 
-    private async Task<(Site Site, Balancer Balancer)> StartAsync(FrontEndKind kind)
+    private async Task<(Site Site, FrontEnd Balancer)> StartAsync(FrontEndKind kind)
     {
         var setup = new FrontEndSetup
         {
@@ -72,7 +72,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         var site = await StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) =>
             $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress}"));
         await TestCertificates.WriteAsync(site.Folder.Path);
-        return (site, await FrontEnd.StartAsync(new Balancer(setup, site.Folder.Path, site.FrontEnd.EndPoint)));
+        return (site, await Balancer.StartAsync(setup, site.Folder.Path, site.FrontEnd.EndPoint));
     }
 
     private static async Task<string> GetAsync(HttpClient client, string? forgedScheme)
@@ -80,7 +80,7 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         using var request = new HttpRequestMessage(HttpMethod.Get, "/");
         request.Headers.Host = FrontEndDocument.HostName;
         foreach (var (name, value) in forgedScheme is null ? [] : s_forged)
-            request.Headers.Add(name, value.Replace("{0}", forgedScheme, StringComparison.Ordinal));
+            request.Headers.Add(name, value.Replace("{0}", forgedScheme));
         using var response = await client.SendAsync(request);
         return await response.Content.ReadAsStringAsync();
     }

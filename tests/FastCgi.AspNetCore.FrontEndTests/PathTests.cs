@@ -92,7 +92,7 @@ public sealed class PathTests
         Assert.Equal(expected, await GetAsync(client, target, rawTarget: target));
     }
 
-    private static Task<DocumentedSite> StartAsync(string block, Action<FastCgiServerOptions>? configureServer = null)
+    private static Task<ConfiguredSite> StartAsync(string block, Action<FastCgiServerOptions>? configureServer = null)
         => DocumentedSite.StartAsync(
             "paths.md",
             block,

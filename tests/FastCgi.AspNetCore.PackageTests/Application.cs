@@ -50,7 +50,7 @@ internal sealed class Application : IAsyncDisposable
     {
         var project = Directory.GetFiles(_folder.Path, "*.*proj").Single();
         await File.WriteAllTextAsync(project, (await File.ReadAllTextAsync(project)).Replace(
-            "</Project>", text + "</Project>", StringComparison.Ordinal));
+            "</Project>", text + "</Project>"));
     }
 
     /// <summary>The runtime configuration of the published application, as text; null if it has none.</summary>
@@ -84,8 +84,8 @@ internal sealed class Application : IAsyncDisposable
         var configuration = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "nginx.conf"));
         await File.WriteAllTextAsync(
             Path.Combine(_folder.Path, "nginx.conf"),
-            configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}", StringComparison.Ordinal)
-                .Replace("{{folder}}", _folder.Path, StringComparison.Ordinal));
+            configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}")
+                .Replace("{{folder}}", _folder.Path));
         await _nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
         await _process.WaitForOutputAsync("Application started.");
     }
@@ -110,7 +110,7 @@ internal sealed class Application : IAsyncDisposable
             .SelectMany(ReadLines);
         var line = maps.First(
             line => line.EndsWith($"/{name}.dll", StringComparison.Ordinal)
-                && line.Contains(Published, StringComparison.Ordinal));
+                && line.Contains(Published));
         return line[(line.IndexOf(Published, StringComparison.Ordinal) + Published.Length + 1)..];
     }
 
@@ -164,7 +164,7 @@ internal sealed class Application : IAsyncDisposable
                     + "ignore\n")
             : ("var builder = WebApplication.CreateBuilder(args);\n", "builder.WebHost.UseFastCgi();\n");
         var text = (await File.ReadAllTextAsync(program)).ReplaceLineEndings("\n");
-        Assert.Contains(line, text, StringComparison.Ordinal);
-        await File.WriteAllTextAsync(program, text.Replace(line, line + added, StringComparison.Ordinal));
+        Assert.Contains(line, text);
+        await File.WriteAllTextAsync(program, text.Replace(line, line + added));
     }
 }

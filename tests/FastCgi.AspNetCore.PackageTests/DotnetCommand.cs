@@ -31,24 +31,8 @@ internal static class DotnetCommand
         return await RunAsync(startInfo);
     }
 
-    public static async Task<(int ExitCode, string Output)> RunAsync(ProcessStartInfo startInfo)
-    {
-        startInfo.RedirectStandardOutput = startInfo.RedirectStandardError = true;
-        using var process = Process.Start(startInfo)!;
-        var output = process.StandardOutput.ReadToEndAsync();
-        var error = process.StandardError.ReadToEndAsync();
-        try
-        {
-            await process.WaitForExitAsync().WaitAsync(s_timeout);
-        }
-        catch (TimeoutException)
-        {
-            process.Kill(entireProcessTree: true);
-            throw;
-        }
-
-        return (process.ExitCode, await output + await error);
-    }
+    public static Task<(int ExitCode, string Output)> RunAsync(ProcessStartInfo startInfo)
+        => ExternalProgram.RunAsync(startInfo, s_timeout);
 
     /// <summary>Runs the command. Fails the test if the command fails.</summary>
     /// <returns>The output.</returns>

@@ -19,8 +19,8 @@ public sealed partial class PackageContentTests
 
         var links = Link().Matches(text).Select(static match => match.Groups[1].Value).ToList();
         Assert.NotEmpty(links);
-        Assert.DoesNotContain("<!--", text, StringComparison.Ordinal);
-        Assert.All(links, link => Assert.StartsWith("https://", link, StringComparison.Ordinal));
+        Assert.DoesNotContain("<!--", text);
+        Assert.All(links, link => Assert.StartsWith("https://", link));
         Assert.All(
             links.Where(link => link.StartsWith(files, StringComparison.Ordinal)),
             link => Assert.True(Path.Exists(Path.Combine(Repository.Root, link[files.Length..].Split('#')[0])), link));

@@ -44,6 +44,6 @@ public sealed class PublishTests
         await application.StartAsync();
 
         Assert.Equal("Hello World!", await application.GetAsync("/"));
-        Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
+        Assert.DoesNotContain("warning", output);
     }
 }

@@ -17,8 +17,8 @@ public sealed class TemplateTests
         var output = await application.PublishAsync();
         await application.StartAsync();
 
-        Assert.Contains(text, await application.GetAsync(page), StringComparison.Ordinal);
-        Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
+        Assert.Contains(text, await application.GetAsync(page));
+        Assert.DoesNotContain("warning", output);
         var expected = RuntimeInformation.RuntimeIdentifier.EndsWith("-x64", StringComparison.Ordinal)
             ? "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll"
             : "FastCgi.AspNetCore.dll";

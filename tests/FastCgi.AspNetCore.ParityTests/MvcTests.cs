@@ -13,8 +13,6 @@ public sealed class MvcTests(ParitySites sites) : ParityTest(sites)
     [InlineData("/products/text")]
     [InlineData("/products/search?page=2&tags=a&tags=b")]
     [InlineData("/products/search?page=two")]
-    [InlineData("/products/stream")]
-    [InlineData("/products/file")]
     [InlineData("/links")]
     [InlineData("/base/links")]
     public Task Get_Api_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));

@@ -19,15 +19,7 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
 
     [Theory]
     [InlineData("/slow")]
-    [InlineData("/slow/policy")]
-    [InlineData("/slow/disabled")]
-    [InlineData("/quick")]
-    [InlineData("/health/good")]
-    [InlineData("/health/bad")]
     [InlineData("/only-https?a=1")]
-    [InlineData("/culture")]
-    [InlineData("/culture?culture=de-DE")]
-    [InlineData("/culture?culture=tr-TR&ui-culture=en-US")]
     public Task Get_Policy_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
 
     [Fact]
@@ -41,14 +33,6 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
             await client.GetAsync("/session/by-tls");
         },
         usesTls: true);
-
-    [Fact]
-    public Task Get_AcceptedLanguage_IsTheSame() => CompareAsync(async client =>
-    {
-        await client.SendAsync(ClientRequest.Get("/culture").With("Accept-Language", "fr, de;q=0.8"));
-        await client.SendAsync(
-            ClientRequest.Get("/culture").With("Cookie", ".AspNetCore.Culture=c%3Dtr-TR%7Cuic%3Dtr-TR"));
-    });
 
     [Fact]
     [Contract("T37")]

@@ -32,7 +32,7 @@ public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
 
         var actual = await NodeClient.ChatAsync(GetSite(kind).Http, transport);
 
-        Assert.StartsWith($"transport: \"{transport}Transport\"\n", actual, StringComparison.Ordinal);
+        Assert.StartsWith($"transport: \"{transport}Transport\"\n", actual);
         Assert.Equal(expected, actual);
     }
 
@@ -41,8 +41,8 @@ public sealed class SignalRTests(ParitySites sites) : IClassFixture<NodeClient>
     {
         var output = await NodeClient.ChatAsync(GetSite(kind).Http, transport: null);
 
-        Assert.StartsWith("transport: \"ServerSentEventsTransport\"\n", output, StringComparison.Ordinal);
-        Assert.EndsWith("closed: null\n", output, StringComparison.Ordinal);
+        Assert.StartsWith("transport: \"ServerSentEventsTransport\"\n", output);
+        Assert.EndsWith("closed: null\n", output);
     }
 
     private Site GetSite(SiteKind kind) => sites.All.Single(site => site.Kind == kind);

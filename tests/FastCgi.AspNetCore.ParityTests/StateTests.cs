@@ -74,7 +74,6 @@ public sealed class StateTests(ParitySites sites) : ParityTest(sites)
     private static async Task CallByCertificateAsync(Conversation client)
     {
         await client.GetAsync("/certificate");
-        await client.GetAsync("/certificate/user");
         await client.GetAsync("/echo");
     }
 }

@@ -47,21 +47,21 @@ public sealed partial class ContainerTests(ITestOutputHelper output)
         foreach (var section in sections)
             output.WriteLine(section);
         Assert.Equal(9, sections.Length);
-        Assert.Contains("An ASP.NET Core application behind FastCGI", sections[1], StringComparison.Ordinal);
-        Assert.Contains("ignores http://*:8080 from HTTP_PORTS", sections[1], StringComparison.Ordinal);
-        Assert.Contains("user app, group 101 (mode 0660, owner app, group 101)", sections[1], StringComparison.Ordinal);
+        Assert.Contains("An ASP.NET Core application behind FastCGI", sections[1]);
+        Assert.Contains("ignores http://*:8080 from HTTP_PORTS", sections[1]);
+        Assert.Contains("user app, group 101 (mode 0660, owner app, group 101)", sections[1]);
         Assert.DoesNotContain(sections[1].Split('\n'), static line => line.StartsWith("fail:", StringComparison.Ordinal)
             || line.StartsWith("warn: FastCgi", StringComparison.Ordinal));
-        Assert.Contains("none: ", sections[2], StringComparison.Ordinal);
+        Assert.Contains("none: ", sections[2]);
         Assert.Matches(@" / 268\.4MB\n1000000000 true\n(\{""size"":25000000 50000000\n){4}false 0\n", sections[3]);
         Assert.Matches(@" 1654 .* key-[-0-9a-f]+\.xml\n", sections[4]);
         Assert.Matches(@"\Aapp\n0\napp\n6\n", sections[5]);
-        Assert.Contains("\"host\":\"localhost:8080\"", sections[6], StringComparison.Ordinal);
-        Assert.Contains("\n0\n", sections[7], StringComparison.Ordinal);
-        Assert.Contains("signal 3 (SIGQUIT) received", sections[7], StringComparison.Ordinal);
+        Assert.Contains("\"host\":\"localhost:8080\"", sections[6]);
+        Assert.Contains("\n0\n", sections[7]);
+        Assert.Contains("signal 3 (SIGQUIT) received", sections[7]);
         Assert.DoesNotMatch(@"\[(alert|emerg)\]|Permission denied", sections[7]);
-        Assert.Contains("the folder of the socket does not exist", sections[8], StringComparison.Ordinal);
-        Assert.Contains("\nexit code 139\n", sections[8], StringComparison.Ordinal);
+        Assert.Contains("the folder of the socket does not exist", sections[8]);
+        Assert.Contains("\nexit code 139\n", sections[8]);
     }
 
     // At the same time: within the memory limit.

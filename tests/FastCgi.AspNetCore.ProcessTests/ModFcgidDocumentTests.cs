@@ -57,8 +57,8 @@ public sealed class ModFcgidDocumentTests : IDisposable
     private async Task AssertNothingIsLoggedAsync()
     {
         var log = await File.ReadAllTextAsync(Path.Combine(_folder.Path, "error.log"));
-        Assert.Contains("Now listening on: fastcgi://", log, StringComparison.Ordinal);
-        Assert.DoesNotContain("warn: FastCgi", log, StringComparison.Ordinal);
+        Assert.Contains("Now listening on: fastcgi://", log);
+        Assert.DoesNotContain("warn: FastCgi", log);
     }
 
     private static string Hash(byte[] bytes) => Convert.ToHexString(SHA256.HashData(bytes));
@@ -67,10 +67,10 @@ public sealed class ModFcgidDocumentTests : IDisposable
     {
         var document = new FrontEndDocument("apache-mod-fcgid")
             .GetConfiguration(isFull ? FrontEndDocument.Full : FrontEndDocument.Smallest, "{{port}}")
-            .Replace("/srv/hello/hello", "{{folder}}/app/ApplicationToStart", StringComparison.Ordinal)
-            .Replace("/srv/hello", "{{folder}}/app", StringComparison.Ordinal)
-            .Replace("/usr/share/dotnet", "{{dotnet}}", StringComparison.Ordinal)
-            .Replace("/etc/ssl/hello", "{{folder}}", StringComparison.Ordinal);
+            .Replace("/srv/hello/hello", "{{folder}}/app/ApplicationToStart")
+            .Replace("/srv/hello", "{{folder}}/app")
+            .Replace("/usr/share/dotnet", "{{dotnet}}")
+            .Replace("/etc/ssl/hello", "{{folder}}");
         return SpawningServer.StartApacheWithDocumentAsync(_folder, document);
     }
 }

@@ -63,7 +63,7 @@ public sealed class StopTests : IDisposable
             await connection.SendAsync("/");
 
         foreach (var connection in running)
-            Assert.Contains("data: 4", await connection.TryReadAnswerAsync(), StringComparison.Ordinal);
+            Assert.Contains("data: 4", await connection.TryReadAnswerAsync());
         foreach (var connection in idle.Concat(silent).Concat(waiting))
             Assert.NotNull(await connection.TryReadAnswerAsync());
         foreach (var connection in running.Concat(idle).Concat(silent).Concat(waiting))

@@ -16,11 +16,11 @@ public sealed class SystemdTests : IDisposable
         await using var starter = Starter.Start(
             [$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
 
-        Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+        Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd));
         // The application is ready, so no retry is necessary.
         Signal.Send(
             int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")), "TERM");
-        Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+        Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd));
         Assert.Equal(0, await starter.WaitForExitAsync());
         Assert.Equal(0, systemd.Available);
     }
@@ -38,7 +38,7 @@ public sealed class SystemdTests : IDisposable
         await using var verify = Starter.Start(
             "systemd-analyze", "verify", path, Path.Combine(_folder.Path, "app.socket"));
         Assert.True(await verify.WaitForExitAsync() == 0, verify.Output);
-        Assert.DoesNotContain("app", verify.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("app", verify.Output);
 
         // At most 2.0 of 10. An unhardened service has 9.6.
         await using var security = Starter.Start(
@@ -58,8 +58,7 @@ public sealed class SystemdTests : IDisposable
     {
         foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))
         {
-            var text = (await File.ReadAllTextAsync(file))
-                .Replace("=/srv/app/app", "=/bin/true", StringComparison.Ordinal);
+            var text = (await File.ReadAllTextAsync(file)).Replace("=/srv/app/app", "=/bin/true");
             await File.WriteAllTextAsync(Path.Combine(_folder.Path, Path.GetFileName(file)), text);
         }
     }

@@ -33,8 +33,8 @@ public sealed partial class ConfigurationDocumentTests
         options.ListenLocalhost(9000);
 
         // Folders are added by methods; the parts of a rate belong to its class.
-        var rows = s_rows.Where(static row => !row.Name.Contains("Roots:", StringComparison.Ordinal))
-            .Where(static row => !row.Name.Contains("DataRate:", StringComparison.Ordinal))
+        var rows = s_rows.Where(static row => !row.Name.Contains("Roots:"))
+            .Where(static row => !row.Name.Contains("DataRate:"))
             .Select(static row => (row.Code, row.Default));
         Assert.Equal(GetOptions(options).Order(), rows.Order());
     }

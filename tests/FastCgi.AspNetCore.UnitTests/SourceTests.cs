@@ -36,12 +36,12 @@ public sealed partial class SourceTests
     {
         var files = Directory.EnumerateFiles(
             Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
-            .Where(file => !file.Contains("/obj/", StringComparison.Ordinal)
+            .Where(file => !file.Contains("/obj/")
                 && Path.GetFileName(file) is var name && name != "ThreadRoot.cs"
                 // A clock, which provides timers to its callers.
                 && !(name == "ServerClock.cs" && start == ".CreateTimer("));
 
-        Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start, StringComparison.Ordinal));
+        Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start));
     }
 
     /// <summary>A thread that the application has interrupted must not lose what the lock protects.</summary>
@@ -60,7 +60,7 @@ public sealed partial class SourceTests
     public void CollectionsWithLocks_AreUsedOnlyInCallsOfTheApplicationAndOnTheClock(string use, params string[] files)
         => Assert.Empty(
             FindSources("src/FastCgi.AspNetCore")
-                .Where(file => File.ReadAllText(file).Contains(use, StringComparison.Ordinal))
+                .Where(file => File.ReadAllText(file).Contains(use))
                 .Select(Path.GetFileName)
                 .Except(files));
 
@@ -79,7 +79,7 @@ public sealed partial class SourceTests
     private static List<string> FindSources(string folder)
     {
         var files = Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories)
-            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal))
+            .Where(static file => !file.Contains("/obj/"))
             .ToList();
         Assert.NotEmpty(files);
         return files;

@@ -32,7 +32,7 @@ public sealed class AddressTests
     public void Parse_Other_ErrorListsTheForms(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var exception = Assert.Throws<FormatException>(() => FastCgiAddress.Parse(address));
-        Assert.Contains("unix:/run/app.sock", exception.Message, StringComparison.Ordinal);
+        Assert.Contains("unix:/run/app.sock", exception.Message);
         Assert.False(FastCgiAddress.TryParse(address, out _));
     });
 

@@ -1,11 +1,15 @@
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Connections;
+using static FastCgi.Client.FastCgiProtocolError;
+using static FastCgi.Client.Tests.Harness.ScriptedConnection;
 
 namespace FastCgi.Client.Tests;
 
 /// <summary>Responses as bytes, complete and malformed.</summary>
 public sealed class AnswerTests : IDisposable
 {
+    private static readonly byte[] s_head = Record(Stdout, 1, "A: b\n\nhello"u8);
+
     private readonly ScriptedApplication _application = new();
     private readonly FastCgiClient _client;
 
@@ -20,7 +24,7 @@ public sealed class AnswerTests : IDisposable
             .. Record(Stdout, 1, "Status: 201 Created\r\nX-A: b\r\n"u8, padding: 5, reserved: 9),
             .. Record(Stdout, 1, "\r\nhel"u8), .. Record(Stderr, 1, "ing"u8), .. Record(Stderr, 1), .. Record(
                 Stdout, 1, "lo"u8, padding: 255),
-            .. Record(Stdout, 1, padding: 8), .. ScriptedConnection.EndOfRequest(appStatus: 258),
+            .. Record(Stdout, 1, padding: 8), .. EndOfRequest(appStatus: 258),
         ];
         // With a single slot, each request waits until the receiving loop has released the connection.
         using var client = CreateClient(new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
@@ -56,59 +60,9 @@ public sealed class AnswerTests : IDisposable
         var body = response.ReadTextAsync();
         for (var i = 0; i < 20; i++)
             await connection.SendAsync(Record(Stdout, 1, content, padding: 255));
-        await connection.SendAsync([.. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()]);
+        await connection.SendAsync([.. Record(Stdout, 1), .. EndOfRequest()]);
 
         Assert.Equal(20 * 65_535, (await body).Length);
-    }
-
-    [Theory]
-    [InlineData("GET", "Status: 204 No Content\r\n\r\nleak")]
-    [InlineData("GET", "Status: 304 Not Modified\r\nContent-Length: 10\r\n\r\nleak")]
-    [InlineData("HEAD", "Content-Length: 10\r\n\r\nleak")]
-    public async Task Body_StatusWithoutBody_IsDropped(string method, string answer)
-    {
-        var (connection, sending) = await _application.BeginAsync(_client, method);
-        await connection.SendAsync(ScriptedConnection.Answer(answer));
-
-        using var response = await sending.Within("the answer");
-        Assert.Equal("", await response.ReadTextAsync());
-    }
-
-    [Fact]
-    public async Task End_WithoutAnEmptyStdout_IsAnEnd()
-    {
-        var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest()]);
-
-        using var response = await sending.Within("the answer");
-        Assert.Equal("hello", await response.ReadTextAsync());
-    }
-
-    [Theory]
-    [InlineData("Content-Length: 6\n\nhello", FastCgiProtocolError.BodyTooShort)]
-    [InlineData("Content-Length: 4\n\nhello", FastCgiProtocolError.BodyTooLong)]
-    public async Task Body_OfAnotherLengthThanItSays_Fails(string answer, FastCgiProtocolError error)
-    {
-        var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync(ScriptedConnection.Answer(answer));
-
-        using var response = await sending.Within("the answer");
-        Assert.Equal(error, (await response.ReadTextAsync().FailAsync()).Error);
-    }
-
-    [Fact]
-    public async Task Body_EndedAsFailed_GivesWhatCameAndFails()
-    {
-        var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync(
-            [.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest(appStatus: 1)]);
-
-        using var response = await sending.Within("the answer");
-        var body = new byte[5];
-        await response.Body.ReadExactlyAsync(body);
-        Assert.Equal("hello", Encoding.ASCII.GetString(body));
-        Assert.Equal(FastCgiProtocolError.BodyTooShort, (await response.ReadTextAsync().FailAsync()).Error);
-        Assert.Equal(1, (await response.Completion).AppStatus);
     }
 
     [Theory]
@@ -120,43 +74,68 @@ public sealed class AnswerTests : IDisposable
     public async Task End_WithoutResponse_ErrorGivesReason(int protocolStatus, int appStatus, string text)
     {
         var (connection, sending) = await _application.BeginAsync(_client);
-        await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(
+        await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. EndOfRequest(
             appStatus: appStatus, protocolStatus: protocolStatus)]);
 
         var exception = await sending.FailAsync();
-        Assert.Equal(FastCgiProtocolError.NoAnswer, exception.Error);
-        Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
-        Assert.Contains(text, exception.Message, StringComparison.Ordinal);
+        Assert.Equal(NoAnswer, exception.Error);
+        Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message);
+        Assert.Contains(text, exception.Message);
         Assert.Equal(
             new FastCgiCompletion(appStatus, (FastCgiProtocolStatus)protocolStatus, "the reason"),
             exception.Completion);
     }
 
-    public static TheoryData<string, byte[]> Malformed => new()
+    /// <summary>What the application sends, and what the caller gets: a body, and then an error.</summary>
+    public static TheoryData<string, byte[], string, FastCgiProtocolError?, string> Answers => new()
     {
-        { "'HTTP/1.1 400 Bad Request??' instead of version 1", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
-        { "instead of version 1", Record(Stdout, 1, "A: b"u8, version: 2) },
-        { "the request 2, which is not active", Record(Stdout, 2, "A: b\n\n"u8) },
-        { "type 1", Record(BeginRequest, 1, new byte[8]) },
-        { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
-        { "type 200", Record(200, 1, "A: b\n\n"u8) },
-        { "an unrequested management record of type 10", Record(GetValuesResult, 0, Pairs(("FCGI_MPXS_CONNS", "1"))) },
-        { "an unrequested management record of type 11", Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]) },
-        { "an unrequested management record of type 9", Record(GetValues, 0) },
-        { "7 bytes of content where 8", Record(EndRequest, 1, new byte[7]) },
-        { "9 bytes of content where 8", Record(EndRequest, 1, new byte[9]) },
+        { "GET", Answer("Status: 204 No Content\r\n\r\nleak"), "", null, "" },
+        { "GET", Answer("Status: 304 Not Modified\r\nContent-Length: 10\r\n\r\nleak"), "", null, "" },
+        { "HEAD", Answer("Content-Length: 10\r\n\r\nleak"), "", null, "" },
+        // Without an empty STDOUT record.
+        { "GET", [.. s_head, .. EndOfRequest()], "hello", null, "" },
+        { "GET", Answer("Content-Length: 6\n\nhello"), "hello", BodyTooShort, "" },
+        { "GET", Answer("Content-Length: 4\n\nhello"), "", BodyTooLong, "" },
+        { "GET", [.. s_head, .. EndOfRequest(appStatus: 1)], "hello", BodyTooShort, "" },
+        // Over a Unix socket, our server ends a failed response with bytes that are no record.
+        { "GET", [.. s_head, .. Cut[..1]], "hello", ConnectionClosed, "ended the response before it was complete" },
+        { "GET", [.. s_head, .. Cut], "hello", ConnectionClosed, "ended the response before it was complete" },
+        {
+            "GET", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray(), "", MalformedRecord,
+            "'HTTP/1.1 400 Bad Request??' instead of version 1"
+        },
+        { "GET", Record(Stdout, 1, "A: b"u8, version: 2), "", MalformedRecord, "instead of version 1" },
+        { "GET", Record(Stdout, 2, "A: b\n\n"u8), "", MalformedRecord, "the request 2, which is not active" },
+        { "GET", Record(BeginRequest, 1, new byte[8]), "", MalformedRecord, "type 1" },
+        { "GET", Record(Stdin, 1, "A: b\n\n"u8), "", MalformedRecord, "type 5" },
+        { "GET", Record(200, 1, "A: b\n\n"u8), "", MalformedRecord, "type 200" },
+        {
+            "GET", Record(GetValuesResult, 0, Pairs(("FCGI_MPXS_CONNS", "1"))), "", MalformedRecord,
+            "an unrequested management record of type 10"
+        },
+        {
+            "GET", Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]), "", MalformedRecord,
+            "an unrequested management record of type 11"
+        },
+        { "GET", Record(GetValues, 0), "", MalformedRecord, "an unrequested management record of type 9" },
+        { "GET", Record(EndRequest, 1, new byte[7]), "", MalformedRecord, "7 bytes of content where 8" },
+        { "GET", Record(EndRequest, 1, new byte[9]), "", MalformedRecord, "9 bytes of content where 8" },
     };
 
-    [Theory, MemberData(nameof(Malformed))]
-    public async Task Record_Malformed_FailsAndClosesTheConnection(string why, byte[] bytes)
+    [Theory, MemberData(nameof(Answers))]
+    public async Task Answer_AnyBytes_AreABodyOrAnError(
+        string method, byte[] bytes, string body, FastCgiProtocolError? error, string why)
     {
-        var (connection, sending) = await _application.BeginAsync(_client);
+        var (connection, sending) = await _application.BeginAsync(_client, method);
         await connection.SendAsync(bytes);
 
-        var exception = await sending.FailAsync();
-        Assert.Equal(FastCgiProtocolError.MalformedRecord, exception.Error);
-        Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
-        Assert.Contains(why, exception.Message, StringComparison.Ordinal);
+        var (read, failure) = await ReadAsync(sending);
+        Assert.Equal((body, error), (read, failure?.Error));
+        if (failure is null)
+            return;
+
+        Assert.StartsWith($"fastcgi://{_application.Address}: ", failure.Message);
+        Assert.Contains(why, failure.Message);
         Assert.Null(await connection.ReadRecordAsync());
     }
 
@@ -168,22 +147,16 @@ public sealed class AnswerTests : IDisposable
             .. Record(Stdout, 1, "A: b\r\n\r\n"u8),
             .. Record(Stdout, 1, "hello"u8, padding: 3),
             .. Record(Stdout, 1),
-            .. ScriptedConnection.EndOfRequest()];
+            .. EndOfRequest()];
         for (var length = 0; length < answer.Length; length++)
         {
             var (connection, sending) = await _application.BeginAsync(_client);
             await connection.SendAsync(answer[..length]);
             connection.Dispose();
 
-            var exception = await Xunit.Record.ExceptionAsync(async () =>
-            {
-                using var response = await sending.Within("the head");
-                await response.ReadTextAsync();
-                await response.Completion.Within("the end");
-            });
-            Assert.Equal(
-                FastCgiProtocolError.ConnectionClosed, Assert.IsType<FastCgiProtocolException>(exception).Error);
-            Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
+            var (_, failure) = await ReadAsync(sending);
+            Assert.Equal(ConnectionClosed, failure?.Error);
+            Assert.StartsWith($"fastcgi://{_application.Address}: ", failure!.Message);
         }
     }
 
@@ -194,12 +167,12 @@ public sealed class AnswerTests : IDisposable
     {
         using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 1000 });
         var (connection, sending) = await _application.BeginAsync(client);
-        await connection.SendAsync(ScriptedConnection.Answer($"X: {new string('x', length - 7)}\r\n\r\n"));
+        await connection.SendAsync(Answer($"X: {new string('x', length - 7)}\r\n\r\n"));
 
         if (isRead)
             (await sending.Within("the answer")).Dispose();
         else
-            Assert.Equal(FastCgiProtocolError.HeadersTooLarge, (await sending.FailAsync()).Error);
+            Assert.Equal(HeadersTooLarge, (await sending.FailAsync()).Error);
     }
 
     [Fact]
@@ -211,7 +184,7 @@ public sealed class AnswerTests : IDisposable
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
         await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
 
-        Assert.Equal(FastCgiProtocolError.HeadersTooLarge, (await sending.FailAsync()).Error);
+        Assert.Equal(HeadersTooLarge, (await sending.FailAsync()).Error);
         Assert.Null(await connection.ReadRecordAsync());
     }
 
@@ -221,7 +194,7 @@ public sealed class AnswerTests : IDisposable
         using var client = CreateClient(new FastCgiClientOptions { MaxStandardErrorSize = 10 });
         var (connection, sending) = await _application.BeginAsync(client);
         await connection.SendAsync(
-            [.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. ScriptedConnection.Answer(
+            [.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. Answer(
                 "A: b\n\n")]);
 
         using var response = await sending.Within("the answer");
@@ -243,7 +216,7 @@ public sealed class AnswerTests : IDisposable
         byte[] body = [
             .. Enumerable.Repeat(Record(Stdout, 1, new byte[RecordSize]), Records).SelectMany(static record => record),
             .. Record(Stdout, 1),
-            .. ScriptedConnection.EndOfRequest()];
+            .. EndOfRequest()];
         var writing = connection.SendAsync(body);
 
         var buffer = new byte[1_000];
@@ -269,6 +242,25 @@ public sealed class AnswerTests : IDisposable
     }
 
     private FastCgiClient CreateClient(FastCgiClientOptions options) => new(_application.Address, options);
+
+    private static async Task<(string Body, FastCgiProtocolException? Failure)> ReadAsync(
+        Task<FastCgiResponseMessage> sending)
+    {
+        var body = "";
+        try
+        {
+            using var response = await sending.Within("the head");
+            var buffer = new byte[100];
+            while (await response.Body.ReadAsync(buffer).AsTask().Within("the body") is > 0 and var length)
+                body += Encoding.Latin1.GetString(buffer, 0, length);
+            await response.Completion.Within("the end");
+            return (body, null);
+        }
+        catch (FastCgiProtocolException exception)
+        {
+            return (body, exception);
+        }
+    }
 
     private sealed class ReceivedOutput : RecordTrace
     {

@@ -32,7 +32,7 @@ public sealed class CloseNoticeTests : IDisposable
             await Task.Yield();
             await connection.SendAsync(answer[split..]);
 
-            Assert.Equal("hello", await ReadAsync(sending));
+            Assert.Equal("hello", await Requests.ReadAsync(sending));
             Assert.Null(await connection.ReadRecordAsync());
         }
     }
@@ -43,14 +43,14 @@ public sealed class CloseNoticeTests : IDisposable
     {
         var (connection, first) = await _application.BeginAsync(_client);
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nfirst"));
-        Assert.Equal("first", await ReadAsync(first));
+        Assert.Equal("first", await Requests.ReadAsync(first));
         var next = _client.SendAsync(Requests.Create(method));
         await connection.ReadRequestAsync();
         await connection.SendAsync(s_closeNotice);
 
         Assert.Null(await connection.ReadRecordAsync());
         await _application.AnswerAsync("A: b\n\nagain");
-        Assert.Equal("again", await ReadAsync(next));
+        Assert.Equal("again", await Requests.ReadAsync(next));
     }
 
     [Fact]
@@ -60,7 +60,7 @@ public sealed class CloseNoticeTests : IDisposable
         await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhel"u8), .. s_closeNotice]);
         await connection.SendAsync([.. Record(Stdout, 1, "lo"u8), .. ScriptedConnection.EndOfRequest()]);
 
-        Assert.Equal("hello", await ReadAsync(sending));
+        Assert.Equal("hello", await Requests.ReadAsync(sending));
         Assert.Null(await connection.ReadRecordAsync());
     }
 
@@ -69,7 +69,7 @@ public sealed class CloseNoticeTests : IDisposable
     {
         var (connection, first) = await _application.BeginAsync(_client);
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
-        Assert.Equal("hello", await ReadAsync(first));
+        Assert.Equal("hello", await Requests.ReadAsync(first));
         // The second request proves that the connection was idle.
         var second = _client.GetAsync();
         await connection.AnswerAsync("A: b\n\nhello");
@@ -79,7 +79,7 @@ public sealed class CloseNoticeTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
         var (other, third) = await _application.BeginAsync(_client);
         await other.SendAsync(ScriptedConnection.Answer("A: b\n\nnew"));
-        Assert.Equal("new", await ReadAsync(third));
+        Assert.Equal("new", await Requests.ReadAsync(third));
     }
 
     /// <summary>A new connection is like a reused one. An application that refuses all is not asked for ever.</summary>
@@ -100,7 +100,7 @@ public sealed class CloseNoticeTests : IDisposable
         if (refusals == 1)
         {
             await _application.AnswerAsync("A: b\n\nagain");
-            Assert.Equal("again", await ReadAsync(sending));
+            Assert.Equal("again", await Requests.ReadAsync(sending));
             return;
         }
 
@@ -167,13 +167,5 @@ public sealed class CloseNoticeTests : IDisposable
         application.MapGet("/{length}", (int length) => new string((char)number, length));
         await application.StartAsync();
         return application;
-    }
-
-    private static async Task<string> ReadAsync(Task<FastCgiResponseMessage> sending)
-    {
-        using var response = await sending.Within("the answer");
-        var text = await response.ReadTextAsync();
-        await response.Completion.Within("the end");
-        return text;
     }
 }

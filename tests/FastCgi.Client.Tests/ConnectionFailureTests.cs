@@ -32,8 +32,8 @@ public sealed class ConnectionFailureTests : IDisposable
         {
             var exception = Assert.ThrowsAny<SocketException>(
                 () => client.SendAsync(Requests.Create()).GetAwaiter().GetResult());
-            Assert.StartsWith("Permission denied: ", exception.Message, StringComparison.Ordinal);
-            Assert.Contains(_application.Address, exception.Message, StringComparison.Ordinal);
+            Assert.StartsWith("Permission denied: ", exception.Message);
+            Assert.Contains(_application.Address, exception.Message);
         });
     }
 
@@ -67,21 +67,6 @@ public sealed class ConnectionFailureTests : IDisposable
         await connection.SendAsync(Record(GetValuesResult, 0, Pairs(("FCGI_MAX_CONNS", "7"))));
 
         Assert.Equal([new("FCGI_MAX_CONNS", "7")], await values.Within("the values"));
-        Assert.Null(await connection.ReadRecordAsync());
-    }
-
-    /// <summary>Over a Unix socket, our server ends a failed response with bytes that are no record.</summary>
-    [Theory, Values(1, 8)]
-    public async Task CutMark_AfterAPartOfTheResponse_IsAnIncompleteResponse(int length)
-    {
-        using var client = new FastCgiClient(_application.Address);
-        var (connection, sending) = await _application.BeginAsync(client);
-        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. Cut[..length]]);
-
-        using var response = await sending;
-        var exception = await response.ReadTextAsync().FailAsync();
-        Assert.Equal(FastCgiProtocolError.ConnectionClosed, exception.Error);
-        Assert.EndsWith("The application ended the response before it was complete.", exception.Message);
         Assert.Null(await connection.ReadRecordAsync());
     }
 

@@ -8,7 +8,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task Connection_IsKeptForTheNextRequest()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
+        using var client = CreateKeeping();
         var connection = await ServeAsync(client, "first", null);
         Assert.Same(connection, await ServeAsync(client, "second", connection));
         Assert.True(_application.HasNoOther());
@@ -26,16 +26,13 @@ public sealed class ConnectionTests : IDisposable
     public async Task PooledConnectionLifetime_Over_TakesNoFurtherRequest()
     {
         var clock = new FakeClock();
-        using var client = new FastCgiClient(
-            _application.Address,
-            new FastCgiClientOptions
-            {
-                KeepConnections = true,
-                MaxConnections = 1,
-                IdleTimeout = Timeout.InfiniteTimeSpan,
-                PooledConnectionLifetime = TimeSpan.FromSeconds(10),
-                TimeProvider = clock,
-            });
+        using var client = CreateKeeping(options =>
+        {
+            options.MaxConnections = 1;
+            options.IdleTimeout = Timeout.InfiniteTimeSpan;
+            options.PooledConnectionLifetime = TimeSpan.FromSeconds(10);
+            options.TimeProvider = clock;
+        });
         var connection = await ServeAsync(client, "first", null);
         clock.Advance(TimeSpan.FromSeconds(6));
         var answer = client.GetAsync();
@@ -52,12 +49,8 @@ public sealed class ConnectionTests : IDisposable
     public async Task IdleTimeout_ClosesTheConnection()
     {
         var clock = new FakeClock();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions
-        {
-            KeepConnections = true,
-            IdleTimeout = TimeSpan.FromSeconds(10),
-            TimeProvider = clock,
-        });
+        using var client = CreateKeeping(
+            options => (options.IdleTimeout, options.TimeProvider) = (TimeSpan.FromSeconds(10), clock));
         var connection = await ServeAsync(client, "hello", null);
         // A second request proves that the receiving loop has released the connection.
         await ServeAsync(client, "again", connection);
@@ -75,8 +68,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_Reached_WaitsForOne()
     {
-        using var client = new FastCgiClient(
-            _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
+        using var client = CreateKeeping(static options => options.MaxConnections = 1);
         var first = client.GetAsync();
         var second = client.GetAsync();
         var connection = await _application.AnswerAsync("A: b\n\none");
@@ -103,8 +95,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_CanceledWait_TakesNoSlot()
     {
-        using var client = new FastCgiClient(
-            _application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
+        using var client = CreateKeeping(static options => options.MaxConnections = 1);
         var first = client.GetAsync();
         var connection = await _application.AcceptRequestAsync();
         using var cancellation = new CancellationTokenSource();
@@ -151,7 +142,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task Dispose_CompletedResponse_DoesNotAffectTheNextRequest()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
+        using var client = CreateKeeping();
         var first = client.SendAsync(Requests.Create());
         var connection = await _application.AnswerAsync("A: b\n\none");
         var response = await first;
@@ -195,11 +186,10 @@ public sealed class ConnectionTests : IDisposable
     [InlineData("POST", "allowed", true)]
     public async Task KeptConnection_Closed_RequestIsTriedAgainIfThatIsSafe(string method, string what, bool isTried)
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions
+        using var client = CreateKeeping(options =>
         {
-            KeepConnections = true,
-            RetriesUnsafeRequests = what == "allowed",
-            StreamsBodiesOfUnknownLength = true,
+            options.RetriesUnsafeRequests = what == "allowed";
+            options.StreamsBodiesOfUnknownLength = true;
         });
         using var body = what switch
         {
@@ -237,7 +227,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task KeptConnection_UnexpectedData_IsClosed()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
+        using var client = CreateKeeping();
         var kept = await ServeAsync(client, "hello", null);
         await kept.SendAsync(Record(Stdout, 1, "A: b\n\nspoilt"u8));
         Assert.Null(await kept.ReadRecordAsync());
@@ -246,6 +236,13 @@ public sealed class ConnectionTests : IDisposable
     }
 
     public void Dispose() => _application.Dispose();
+
+    private FastCgiClient CreateKeeping(Action<FastCgiClientOptions>? configure = null)
+    {
+        var options = new FastCgiClientOptions { KeepConnections = true };
+        configure?.Invoke(options);
+        return new FastCgiClient(_application.Address, options);
+    }
 
     /// <summary>Serves a request on the given connection, or on the next one.</summary>
     private async Task<ScriptedConnection> ServeAsync(

@@ -205,6 +205,6 @@ public sealed class RequestTelemetryTests : IAsyncLifetime, IDisposable
         private string Format(IEnumerable<KeyValuePair<string, object?>> tags)
             => string.Concat(tags.OrderBy(static tag => tag.Key, StringComparer.Ordinal)
                 .Select(static tag => $" {tag.Key}={tag.Value} ({tag.Value?.GetType().Name})"))
-                .Replace(_host, Host, StringComparison.Ordinal);
+                .Replace(_host, Host);
     }
 }

@@ -34,8 +34,8 @@ public static class DocumentBlock
     {
         foreach (var (documented, actual) in replacements)
         {
-            Assert.Contains(documented, text, StringComparison.Ordinal);
-            text = text.Replace(documented, actual, StringComparison.Ordinal);
+            Assert.Contains(documented, text);
+            text = text.Replace(documented, actual);
         }
 
         return text;

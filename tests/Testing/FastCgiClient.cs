@@ -161,7 +161,7 @@ public sealed class FastCgiClient : IDisposable
     {
         var text = Encoding.UTF8.GetString(await ReadResponseAsync());
         var end = text.IndexOf("\r\n\r\n", StringComparison.Ordinal);
-        Assert.Contains("Status: 200", text[..end], StringComparison.Ordinal);
+        Assert.Contains("Status: 200", text[..end]);
         return text[(end + 4)..];
     }
 

@@ -15,11 +15,10 @@ public static class Programs
         .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
         .ToDictionary(static row => row[1]);
 
-    // Only the running test project has a file with this name in its folder. Soak is none, and runs after the others.
+    // Only the running test project has a file with this name in its folder.
     private static readonly string? s_project = Directory.GetFiles(AppContext.BaseDirectory, "*Tests.deps.json")
         .Select(static file => Path.GetFileName(file)[..^".deps.json".Length]
-            .Replace("FastCgi.", "", StringComparison.Ordinal).Replace("AspNetCore.", "", StringComparison.Ordinal))
-        .SingleOrDefault();
+            .Replace("FastCgi.", "").Replace("AspNetCore.", "")).SingleOrDefault();
 
     // An ordinary user's search path lacks the folder of the web servers.
     private static readonly string[] s_folders =

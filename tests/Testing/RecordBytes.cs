@@ -84,7 +84,7 @@ public static class RecordBytes
     public static (string Name, string Value)[] RequestParams(
         string method = "GET", string uri = "/", params (string Name, string Value)[] more)
     {
-        var query = uri.IndexOf('?', StringComparison.Ordinal);
+        var query = uri.IndexOf('?');
         return
         [
             ("QUERY_STRING", query < 0 ? "" : uri[(query + 1)..]), ("REQUEST_METHOD", method), ("CONTENT_TYPE", ""),

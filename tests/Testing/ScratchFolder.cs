@@ -48,7 +48,7 @@ public sealed class ScratchFolder : IDisposable
     private static string GetParent()
     {
         var parent = System.IO.Path.GetTempPath();
-        var isShort = parent.Length <= MaxParentLength && !parent.Contains(' ', StringComparison.Ordinal);
+        var isShort = parent.Length <= MaxParentLength && !parent.Contains(' ');
         return isShort || OperatingSystem.IsWindows() ? parent : "/tmp";
     }
 }

@@ -118,7 +118,7 @@ public sealed class ServerProcess : IAsyncDisposable
         }
 
         _process.Dispose();
-        Assert.DoesNotContain("InvariantException", Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("InvariantException", Output);
     }
 
     /// <summary>The server's threads: name, state, and wait channel of each.</summary>

@@ -72,26 +72,6 @@ internal static partial class Faults
             "\"read-timeout\" => 120",
             "\"read-timeout\" => 120",
             ("\"check-local\"", "\"read-timeout\" => 1, \"check-local\""));
-
-        yield return Events(FrontEndKind.Apache, "flushpackets=on", (" flushpackets=on", ""));
-        yield return Events(FrontEndKind.HaProxy, "option http-no-delay", ("    option http-no-delay", "    # none"));
-        yield return Events(
-            FrontEndKind.Lighttpd, "server.stream-response-body = 1", ("server.stream-response-body = 1", ""));
-        yield return Events(
-            FrontEndKind.Nginx,
-            "fastcgi_buffering off;",
-            (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;"));
-        yield return new("a directive of proxy_pass", FrontEndKind.Nginx)
-        {
-            Wrong = [("fastcgi_read_timeout 120s;", "proxy_read_timeout 120s;")],
-            Rule = ("proxy-directive", "fastcgi_read_timeout 120s;"),
-        };
-        yield return new("it looks for files", FrontEndKind.Lighttpd)
-        {
-            Wrong = [("    \"check-local\" => \"disable\",\n", "")],
-            Visit = static async client => (await client.GetAsync("/page")).Dispose(),
-            Rule = ("only-files", "\"check-local\" => \"disable\""),
-        };
     }
 
     private static Fault LargeHead(FrontEndKind kind, int size, string line, HttpStatusCode status)
@@ -118,17 +98,6 @@ internal static partial class Faults
             Event = ("RequestsGivenUp", eventLine),
             Rule = ("read-timeout", ruleLine),
         };
-
-    private static Fault Events(FrontEndKind kind, string line, (string, string) wrong) => new("events are held", kind)
-    {
-        Wrong = [wrong],
-        Application = static app => app.MapFallback(static (HttpResponse response) =>
-        {
-            response.ContentType = "text/event-stream";
-            return response.WriteAsync("data: 1\n\n");
-        }),
-        Rule = ("streaming-held", line),
-    };
 
     private static IEnumerable<Fault> Connections()
     {

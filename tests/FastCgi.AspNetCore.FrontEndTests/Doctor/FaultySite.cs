@@ -96,8 +96,8 @@ internal sealed class FaultySite : IAsyncDisposable
         var endPoint = listener == Listener.Nobody ? GetUnusedEndPoint(setup) : await StartApplicationAsync(setup);
         if (setup.UsesTls)
             await TestCertificates.WriteAsync(_folder.Path);
-        _frontEnd = await FrontEnd.StartAsync(
-            new DocumentedFrontEnd(setup, _folder.Path, endPoint, _isWrong ? _fault.Wrong : _fault.Right));
+        _frontEnd = await DocumentedFrontEnd.StartAsync(
+            setup, _folder.Path, endPoint, _isWrong ? _fault.Wrong : _fault.Right);
         Client = Site.CreateClient(
             $"{(setup.UsesTls ? "https" : "http")}://{FrontEndDocument.HostName}:{_frontEnd.EndPoint.Port}",
             _frontEnd.EndPoint,
@@ -112,9 +112,9 @@ internal sealed class FaultySite : IAsyncDisposable
     {
         var address = _folder.GetAddress(setup.UsesUnixSocket);
         if (_fault.Listener == Listener.ClosedSocket && _isWrong)
-            address = address.Replace("0666", "0600", StringComparison.Ordinal);
+            address = address.Replace("0666", "0600");
         else if (_fault.Listener == Listener.ClosedSocket)
-            address = address.Replace("0666", "0660&group=www-data", StringComparison.Ordinal);
+            address = address.Replace("0666", "0660&group=www-data");
         _application = await TestApplication.StartAsync(
             address,
             app =>

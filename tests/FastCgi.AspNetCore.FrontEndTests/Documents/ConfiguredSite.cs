@@ -13,10 +13,7 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     public ConfiguredSite()
     {
         _server = new WebServerProcess(Folder);
-        Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
-        {
-            BaseAddress = new Uri($"http://{Address}"),
-        };
+        Client = CreateClient("127.0.0.1");
     }
 
     /// <summary>Where the web server listens.</summary>
@@ -24,7 +21,12 @@ internal sealed class ConfiguredSite : IAsyncDisposable
 
     public int Port => _server.EndPoint.Port;
 
-    public string FrontEndLog => _server.Log;
+    /// <summary>The web server's log: errors, and requests if the configuration logs them in this file.</summary>
+    public string FrontEndLog
+        => _server.Log + (File.Exists(_folder.GetPath("app.log")) ? File.ReadAllText(_folder.GetPath("app.log")) : "");
+
+    /// <summary>The log of the first application.</summary>
+    public CollectedLogs Log => _applications[0].Log;
 
     /// <summary>Where files of the test are.</summary>
     public string Folder => _folder.Path;
@@ -42,6 +44,13 @@ internal sealed class ConfiguredSite : IAsyncDisposable
         _applications.Add(application);
         return application;
     }
+
+    /// <summary>A client that does not process responses, with another name of this machine.</summary>
+    public HttpClient CreateClient(string host = "localhost")
+        => new(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
+        {
+            BaseAddress = new Uri($"http://{host}:{Port}"),
+        };
 
     /// <summary>A socket in the folder, open to everyone, because the web server may run as another user.</summary>
     public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}?mode=0666";

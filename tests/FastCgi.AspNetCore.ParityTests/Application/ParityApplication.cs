@@ -37,19 +37,18 @@ internal static class ParityApplication
         services.AddCaching();
         services.AddSignIn();
         services.AddPolicies();
-        services.AddLogs(builder.Configuration);
+        services.AddLogs();
     }
 
     public static void ConfigureApplication(WebApplication app)
     {
         app.UseForwardedHeaders();
         app.UseCertificateForwarding();
-        app.UseLogs();
+        app.UseHttpLogging();
         app.UseExceptionHandler();
         app.UseHsts();
         app.UseCompression();
         app.UsePathBase("/base");
-        app.UseCultures();
         app.UseFiles();
         app.UseResponseCaching();
         app.UseFailurePages();

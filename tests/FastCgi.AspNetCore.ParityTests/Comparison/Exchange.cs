@@ -59,10 +59,10 @@ internal sealed record Exchange(
 
     private string Mask(string value)
     {
-        value = value.Replace($"127.0.0.1:{SitePort}", "{site}", StringComparison.Ordinal);
+        value = value.Replace($"127.0.0.1:{SitePort}", "{site}");
         return Masks.Apply(Seen is null ? value : value
-            .Replace(Seen.TraceIdentifier, "{trace}", StringComparison.Ordinal)
-            .Replace(Seen.ConnectionId, "{connection}", StringComparison.Ordinal));
+            .Replace(Seen.TraceIdentifier, "{trace}")
+            .Replace(Seen.ConnectionId, "{connection}"));
     }
 
     private string MaskPort(string name, string value)

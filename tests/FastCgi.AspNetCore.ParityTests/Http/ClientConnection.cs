@@ -133,7 +133,7 @@ internal sealed class ClientConnection : IDisposable
         List<(string Name, string Value)> headers = [];
         for (var line = await ReadLineAsync(); line.Length > 0; line = await ReadLineAsync())
         {
-            var colon = line.IndexOf(':', StringComparison.Ordinal);
+            var colon = line.IndexOf(':');
             headers.Add((line[..colon], line[(colon + 1)..].Trim()));
         }
 

@@ -22,13 +22,13 @@ public sealed class NodeClient : IAsyncLifetime
     /// <param name="transport">
     /// The transport to use, or <see langword="null"/> for the best that the hub offers.
     /// </param>
-    public static Task<string> ChatAsync(IPEndPoint site, string? transport) => ChatAsync($"http://{site}", transport);
-
-    /// <inheritdoc cref="ChatAsync(IPEndPoint, string?)"/>
-    public static async Task<string> ChatAsync(string site, string? transport)
+    public static async Task<string> ChatAsync(IPEndPoint site, string? transport)
         => await RunAsync(
             "node",
-            [Path.Combine(s_folder, "chat.js"), site + "/chat", .. (string[])(transport is null ? [] : [transport])]);
+            [
+                Path.Combine(s_folder, "chat.js"), $"http://{site}/chat",
+                .. (string[])(transport is null ? [] : [transport]),
+            ]);
 
     private static async Task InstallAsync()
     {
@@ -38,27 +38,13 @@ public sealed class NodeClient : IAsyncLifetime
 
     private static async Task<string> RunAsync(string program, params string[] arguments)
     {
-        using var process = Process.Start(new ProcessStartInfo(Programs.Find(program), arguments)
-        {
-            WorkingDirectory = s_folder,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            // Only the tests trust the certificates of the sites.
-            Environment = { ["NODE_TLS_REJECT_UNAUTHORIZED"] = "0", ["NODE_NO_WARNINGS"] = "1" },
-        })!;
-        try
-        {
-            using var timeout = new CancellationTokenSource(s_timeout);
-            var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
-            var error = process.StandardError.ReadToEndAsync(timeout.Token);
-            await process.WaitForExitAsync(timeout.Token);
-            return process.ExitCode == 0
-                ? await output
-                : throw new InvalidOperationException($"{program}: {await output}{await error}");
-        }
-        finally
-        {
-            process.Kill(entireProcessTree: true);
-        }
+        var (exitCode, output) = await ExternalProgram.RunAsync(
+            new ProcessStartInfo(Programs.Find(program), arguments)
+            {
+                WorkingDirectory = s_folder,
+                Environment = { ["NODE_NO_WARNINGS"] = "1" },
+            },
+            s_timeout);
+        return exitCode == 0 ? output : throw new InvalidOperationException($"{program}: {output}");
     }
 }

@@ -10,7 +10,9 @@ internal sealed class Site : IAsyncDisposable
     /// <summary>The host that clients request, so that responses contain no port.</summary>
     public const string HostName = "parity.example";
 
-    private const string UnixPrefix = "fastcgi://unix:";
+    // The tests themselves check for the errors that they cause.
+    private static readonly string[] s_errorMarks = ["emerg]", "alert]", "crit]"];
+
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _httpsPort = new();
     private readonly SiteCertificates _certificates;
@@ -81,7 +83,6 @@ internal sealed class Site : IAsyncDisposable
         UseServer(builder.WebHost);
         builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
         builder.Services.AddSingleton(Requests);
-        builder.Configuration["LogFolder"] = Path.Combine(_folder.Path, "log");
         builder.Configuration["KeyFolder"] = Path.Combine(_folder.Path, "keys");
         ParityApplication.ConfigureBuilder(builder);
 
@@ -127,21 +128,39 @@ internal sealed class Site : IAsyncDisposable
         }
 
         _certificates.WriteTo(_folder.Path);
-        _frontEnd = await FrontEnd.StartAsync<FrontEnd>(Kind switch
+        // An address without its scheme, as nginx writes it, also that of a Unix socket.
+        var application = addresses[0][(addresses[0].IndexOf("//", StringComparison.Ordinal) + 2)..];
+        _frontEnd = await (Kind switch
         {
-            SiteKind.KestrelBehindNginx => new HttpsFrontEnd(
-                FrontEndKind.Nginx, _folder.Path, Parse(addresses[0]), _httpsPort, "to-kestrel.conf"),
-            SiteKind.FastCgiBehindNginx => new HttpsFrontEnd(
-                FrontEndKind.Nginx, _folder.Path, ParseUnix(addresses[0]), _httpsPort, "to-fastcgi.conf"),
-            _ => new HttpsFrontEnd(FrontEndKind.Apache, _folder.Path, Parse(addresses[0]), _httpsPort),
+            SiteKind.KestrelBehindNginx => StartNginxAsync(application, "to-kestrel.conf"),
+            SiteKind.FastCgiBehindNginx => StartNginxAsync(application, "to-fastcgi.conf"),
+            _ => StartAsync(
+                FrontEndKind.Apache,
+                new("apache2", ["-d", "{{folder}}", "-f", "apache-https.conf", "-D", "FOREGROUND"],
+                    ["apache-https.conf"], s_errorMarks),
+                ("application", $"fcgi://{application}/"),
+                ("modules", "/usr/lib/apache2/modules")),
         });
 
         Http = _frontEnd.EndPoint;
         Https = _httpsPort.EndPoint;
     }
 
+    private Task<FrontEnd> StartNginxAsync(string application, string location) => StartAsync(
+        FrontEndKind.Nginx,
+        new("nginx", ["-p", "{{folder}}", "-c", "nginx-https.conf", "-e", "error.log"],
+            ["nginx-https.conf", "fastcgi_app.conf", location], s_errorMarks),
+        ("application", application),
+        ("location", location));
+
+    private Task<FrontEnd> StartAsync(
+        FrontEndKind kind, FrontEndProgram program, params (string Name, string Value)[] values)
+        => FrontEnd.StartAsync(
+            program,
+            new FrontEndSetup { Kind = kind },
+            _folder.Path,
+            [.. values, ("https-port", $"{_httpsPort.EndPoint.Port}")]);
+
     private static IPEndPoint Parse(string address)
         => IPEndPoint.Parse(address[(address.IndexOf("//", StringComparison.Ordinal) + 2)..]);
-
-    private static UnixDomainSocketEndPoint ParseUnix(string address) => new(address[UnixPrefix.Length..]);
 }

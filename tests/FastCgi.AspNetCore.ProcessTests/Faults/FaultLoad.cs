@@ -18,10 +18,9 @@ internal sealed class FaultLoad : IAsyncDisposable
     private readonly ConcurrentQueue<string> _losses = new();
     private readonly List<Task> _clients;
 
-    private FaultLoad(FaultedServer server)
+    private FaultLoad(FaultedServer server, Func<FastCgiClient, Task>[] kinds)
     {
         _server = server;
-        Func<FastCgiClient, Task>[] kinds = [SmallAsync, SmallAsync, PostAsync, LargeAsync, BlockAsync, PeerAsync];
         _clients = [.. Enumerable.Range(0, 2 * kinds.Length).Select(i => Task.Run(
             () => RunAsync(i, kinds[i % kinds.Length], isKept: i < kinds.Length)))];
     }
@@ -31,7 +30,9 @@ internal sealed class FaultLoad : IAsyncDisposable
 
     public long Answers => _answers.Values.Sum();
 
-    public static FaultLoad Start(FaultedServer server) => new(server);
+    /// <param name="more">Further kinds of requests.</param>
+    public static FaultLoad Start(FaultedServer server, params IEnumerable<Func<FastCgiClient, Task>> more)
+        => new(server, [SmallAsync, SmallAsync, PostAsync, LargeAsync, BlockAsync, PeerAsync, .. more]);
 
     /// <summary>Waits for an effect of the load. Fails if a client gets a wrong response, or none.</summary>
     public Task WaitAsync(Func<bool> condition, string what) => Waiting.UntilAsync(

@@ -70,14 +70,9 @@ internal sealed class FaultPlan : IDisposable
         Programs.Require("gcc", "/usr/include/stdlib.h");
         var library = s_folder.GetPath("faults.so");
         var source = Path.Combine(AppContext.BaseDirectory, "Faults", "faults.c");
-        using var compiler = Process.Start(
-            new ProcessStartInfo("gcc", ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"])
-            {
-                RedirectStandardError = true,
-            })!;
-        var errors = compiler.StandardError.ReadToEnd();
-        compiler.WaitForExit();
-        Assert.True(compiler.ExitCode == 0, errors);
+        Assert.Null(ExternalProgram.FindObstacle(
+            "The compiler failed",
+            "gcc", "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"));
         return library;
     }
 

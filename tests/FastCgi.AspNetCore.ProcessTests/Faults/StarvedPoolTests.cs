@@ -87,7 +87,7 @@ public sealed class StarvedPoolTests
         await FastCgiClient.GetAsync(server.Address, "/stop/1");
 
         await AssertStopsAsync(server, withinMilliseconds: 8_000);
-        Assert.Contains("The shutdown timed out", server.Output, StringComparison.Ordinal);
+        Assert.Contains("The shutdown timed out", server.Output);
     }
 
     [Fact]

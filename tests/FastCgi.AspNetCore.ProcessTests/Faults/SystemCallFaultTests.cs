@@ -100,7 +100,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
         await server.WaitForStartAsync();
         Assert.Equal("awake", await FastCgiClient.GetAsync(server.Address, "/block/1"));
         Assert.Equal(1, server.Plan.Done(call));
-        Assert.Contains("Epoll is not available", server.Output, StringComparison.Ordinal);
+        Assert.Contains("Epoll is not available", server.Output);
     }
 
     [Fact]
@@ -110,7 +110,7 @@ public sealed class SystemCallFaultTests(ITestOutputHelper output)
             new ServerSetup(ServerEngine.Epoll, IsUnix: true), isFaulted: true, fault: (SystemCall.Allocate, 12));
         Assert.NotEqual(0, await server.WaitForExitAsync());
         Assert.Equal(1, server.Plan.Done(SystemCall.Allocate));
-        Assert.Contains("OutOfMemoryException", server.Output, StringComparison.Ordinal);
+        Assert.Contains("OutOfMemoryException", server.Output);
     }
 
     /// <summary>The system sends and receives one byte at a time.</summary>

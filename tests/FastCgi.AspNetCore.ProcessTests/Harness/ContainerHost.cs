@@ -16,11 +16,7 @@ internal static class ContainerHost
         if (!Programs.AreInstalled(s_programs))
             return null;
         using var folder = new ScratchFolder();
-        using var check = Process.Start(
-            new ProcessStartInfo("bash", [Script, "check", folder.Path]) { RedirectStandardError = true })!;
-        var error = check.StandardError.ReadToEnd();
-        check.WaitForExit();
-        return check.ExitCode == 0 ? null : "podman cannot run a container here: " + error.Trim();
+        return ExternalProgram.FindObstacle("podman cannot run a container here", "bash", Script, "check", folder.Path);
     }
 
     /// <summary>

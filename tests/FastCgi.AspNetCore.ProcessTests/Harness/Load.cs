@@ -94,9 +94,7 @@ internal sealed class Load : IAsyncDisposable
         {
             using var response = await _client.SendAsync(request);
             var text = await response.Content.ReadAsStringAsync();
-            return response.IsSuccessStatusCode && text.Contains(expected, StringComparison.Ordinal)
-                ? null
-                : $"{response.StatusCode}: {text}";
+            return response.IsSuccessStatusCode && text.Contains(expected) ? null : $"{response.StatusCode}: {text}";
         }
         catch (HttpRequestException exception)
         {

@@ -14,17 +14,14 @@ internal sealed class SystemdRoot : IAsyncDisposable
 
     private static string Script { get; } = Path.Combine(AppContext.BaseDirectory, "systemd-root.sh");
 
-    /// <summary>Whether this machine and user can run it.</summary>
-    public static bool IsAllowed()
+    /// <summary>Why this machine or user cannot run it, or null.</summary>
+    public static string? FindObstacle()
     {
         if (!Environment.IsPrivilegedProcess)
-            return false;
+            return "A container with systemd as process 1 needs root.";
         using var folder = new ScratchFolder();
-        using var check = Process.Start(
-            new ProcessStartInfo("bash", [Script, "check", folder.Path]) { RedirectStandardError = true })!;
-        check.StandardError.ReadToEnd();
-        check.WaitForExit();
-        return check.ExitCode == 0;
+        return ExternalProgram.FindObstacle(
+            "This machine cannot run systemd as process 1 of a container", "bash", Script, "check", folder.Path);
     }
 
     public static async Task<SystemdRoot> StartAsync()
@@ -104,11 +101,7 @@ internal sealed class SystemdRoot : IAsyncDisposable
 [AttributeUsage(AttributeTargets.Method)]
 internal sealed class SystemdFactAttribute : FactAttribute
 {
-    private static readonly Lazy<bool> s_isAllowed = new(SystemdRoot.IsAllowed);
+    private static readonly Lazy<string?> s_obstacle = new(SystemdRoot.FindObstacle);
 
-    public SystemdFactAttribute()
-    {
-        if (!s_isAllowed.Value)
-            Skip = "This machine or user cannot run systemd as process 1 of a container.";
-    }
+    public override string? Skip { get; set; } = s_obstacle.Value;
 }

@@ -35,14 +35,10 @@ internal sealed class SharedHost : IAsyncDisposable
     {
         if (!Environment.IsPrivilegedProcess)
             return "Needs root.";
-        using var process = Process.Start(
-            new ProcessStartInfo(s_ownMounts[0], [.. s_ownMounts[1..], "mount", "-t", "tmpfs", "tmpfs", "/var/log"])
-            {
-                RedirectStandardError = true,
-            })!;
-        var error = process.StandardError.ReadToEnd();
-        process.WaitForExit();
-        return process.ExitCode == 0 ? null : "Mounts are not allowed here: " + error.Trim();
+        return ExternalProgram.FindObstacle(
+            "Mounts are not allowed here",
+            s_ownMounts[0],
+            [.. s_ownMounts[1..], "mount", "-t", "tmpfs", "tmpfs", "/var/log"]);
     }
 
     public static async Task<SharedHost> StartAsync()

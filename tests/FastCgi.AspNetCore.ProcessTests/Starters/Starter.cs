@@ -78,8 +78,7 @@ internal sealed class Starter : IAsyncDisposable
 
     /// <summary>Waits until the output contains a text.</summary>
     public Task WaitForOutputAsync(string text)
-        => Waiting.FindAsync(
-            () => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null),
+        => Waiting.FindAsync(() => Task.FromResult(Output.Contains(text) ? Output : null),
             () => $"'{text}' is not in:\n{Output}");
 
     /// <summary>Waits until it ends.</summary>

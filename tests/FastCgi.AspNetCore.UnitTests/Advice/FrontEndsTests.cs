@@ -32,7 +32,7 @@ public sealed class FrontEndsTests
         => Assert.All(texts, parameters =>
         {
             var frontEnds = new FrontEnds(_time);
-            var keeps = counted.Contains("kept", StringComparison.Ordinal);
+            var keeps = counted.Contains("kept");
             frontEnds.Sample("nginx", Pairs(parameters), keeps);
 
             var seen = Assert.Single(frontEnds.GetAll());

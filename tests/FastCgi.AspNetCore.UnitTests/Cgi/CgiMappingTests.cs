@@ -98,10 +98,6 @@ public sealed class CgiMappingTests
             Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
     }
 
-    /// <summary>Pairs whose names and values are shorter than 128 bytes (FastCGI specification, section 3.4).</summary>
     private static byte[] Pairs(params (string Name, byte[] Value)[] pairs)
-        => [.. pairs.SelectMany(static pair => (byte[])
-        [
-            (byte)pair.Name.Length, (byte)pair.Value.Length, .. Encoding.ASCII.GetBytes(pair.Name), .. pair.Value,
-        ])];
+        => [.. pairs.SelectMany(static pair => RecordBytes.Pair(Encoding.ASCII.GetBytes(pair.Name), pair.Value))];
 }

@@ -18,7 +18,7 @@ internal sealed class CgiParameters
     {
         var parameters = Get();
         foreach (var variable in variables.Split('|', StringSplitOptions.RemoveEmptyEntries))
-            parameters.Add(variable.Split('=')[0], variable[(variable.IndexOf('=', StringComparison.Ordinal) + 1)..]);
+            parameters.Add(variable.Split('=')[0], variable[(variable.IndexOf('=') + 1)..]);
         return parameters;
     }
 

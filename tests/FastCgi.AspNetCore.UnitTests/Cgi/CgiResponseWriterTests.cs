@@ -135,7 +135,7 @@ public sealed class CgiResponseWriterTests
 
         var end = "X-Header-299: x\r\nContent-Length: 9223372036854775807\r\nStatus: 511 Network Authentication "
             + "Required\r\n\r\n";
-        Assert.EndsWith(end, Write(511, contentLength: long.MaxValue), StringComparison.Ordinal);
+        Assert.EndsWith(end, Write(511, contentLength: long.MaxValue));
     }
 
     private void AssertRefused(string name, string value)

@@ -53,9 +53,9 @@ public sealed class EndpointAddressTests
         {
             var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
 
-            Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
-            Assert.Contains(reason, error.Message, StringComparison.Ordinal);
-            Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message, StringComparison.Ordinal);
+            Assert.Contains($"'{address}'", error.Message);
+            Assert.Contains(reason, error.Message);
+            Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message);
         });
 
     [Fact]
@@ -94,7 +94,7 @@ public sealed class EndpointAddressTests
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.ParseWithOptions(address));
 
-        Assert.StartsWith($"The address '{address}' is not valid{reason}", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith($"The address '{address}' is not valid{reason}", error.Message);
     }
 
     [Fact]
@@ -103,7 +103,7 @@ public sealed class EndpointAddressTests
         var error = Assert.Throws<FormatException>(
             () => EndpointAddress.Parse("fastcgi://unix:/" + new string('x', 200)));
 
-        Assert.Contains("is too long", error.Message, StringComparison.Ordinal);
+        Assert.Contains("is too long", error.Message);
     }
 
     [Fact]

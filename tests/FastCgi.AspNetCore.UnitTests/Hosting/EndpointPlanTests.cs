@@ -60,8 +60,7 @@ public sealed class EndpointPlanTests : IDisposable
             _options.Listen(address);
         foreach (var setting in configuration.Split('|'))
         {
-            var (name, value) =
-                (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..]);
+            var (name, value) = (setting.Split('=')[0], setting[(setting.IndexOf('=') + 1)..]);
             if (name == "inherited")
                 Inherit([.. value.Split(';').Select(static socket => socket.Split('=')).Select(
                     static parts => (int.Parse(parts[0]), parts.ElementAtOrDefault(1)))]);
@@ -87,7 +86,7 @@ public sealed class EndpointPlanTests : IDisposable
             "OnlyHttp" => Default,
             _ => "LISTEN_PID is 1",
         };
-        Assert.All(_logs.All, log => Assert.Contains(text, log.Message, StringComparison.Ordinal));
+        Assert.All(_logs.All, log => Assert.Contains(text, log.Message));
     }
 
     [Theory]

@@ -9,96 +9,72 @@ public sealed class KestrelSettingsTests : IDisposable
     private const string KeepAlive = "Limits.KeepAliveTimeout (the web server sets it for clients; "
         + "FastCgi:Limits:KeepAliveTimeout applies to its connections)";
 
+    private const string HeaderCount = "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)";
+    private const string HeadersSize =
+        "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)";
+
+    private const string DataRate = "Limits.MinRequestBodyDataRate";
+    private const string Upgraded = "Limits.MaxConcurrentUpgradedConnections";
+
+    private static readonly TimeSpan s_second = TimeSpan.FromSeconds(1);
+    private static readonly Func<string, Encoding?> s_latin1 = static _ => Encoding.Latin1;
+
     private readonly CollectedLogs _logs = new();
 
     public void Dispose() => _logs.Dispose();
 
-    public static TheoryData<string, Action<KestrelServerOptions>> Taken => new()
+    /// <summary>The name, whether it applies here, and code that changes it.</summary>
+    public static TheoryData<string, bool, Action<KestrelServerOptions>> All => new()
     {
-        { "AllowSynchronousIO", static kestrel => kestrel.AllowSynchronousIO = true },
-        {
-            "RequestHeaderEncodingSelector",
-            static kestrel => kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1
-        },
-        {
-            "ResponseHeaderEncodingSelector",
-            static kestrel => kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1
-        },
-        { "Limits.MaxRequestBodySize", static kestrel => kestrel.Limits.MaxRequestBodySize = 1 },
-        { "Limits.MaxRequestBufferSize", static kestrel => kestrel.Limits.MaxRequestBufferSize = 2_000_000 },
-        { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 0 },
-        { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 7 },
-        { "Limits.MaxConcurrentConnections", static kestrel => kestrel.Limits.MaxConcurrentConnections = 1 },
-        {
-            "Limits.RequestHeadersTimeout",
-            static kestrel => kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1)
-        },
-        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = null },
-        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(
-            240, TimeSpan.FromSeconds(6)) },
-        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(
-            241, TimeSpan.FromSeconds(5)) },
+        { "AllowSynchronousIO", true, static kestrel => kestrel.AllowSynchronousIO = true },
+        { Headers("Request"), true, static kestrel => kestrel.RequestHeaderEncodingSelector = s_latin1 },
+        { Headers("Response"), true, static kestrel => kestrel.ResponseHeaderEncodingSelector = s_latin1 },
+        { "Limits.MaxRequestBodySize", true, static kestrel => kestrel.Limits.MaxRequestBodySize = 1 },
+        { "Limits.MaxRequestBufferSize", true, static kestrel => kestrel.Limits.MaxRequestBufferSize = 2_000_000 },
+        { "Limits.MaxResponseBufferSize", true, static kestrel => kestrel.Limits.MaxResponseBufferSize = 0 },
+        { "Limits.MaxResponseBufferSize", true, static kestrel => kestrel.Limits.MaxResponseBufferSize = 7 },
+        { "Limits.MaxConcurrentConnections", true, static kestrel => kestrel.Limits.MaxConcurrentConnections = 1 },
+        { "Limits.RequestHeadersTimeout", true, static kestrel => kestrel.Limits.RequestHeadersTimeout = s_second },
+        { DataRate, true, static kestrel => kestrel.Limits.MinRequestBodyDataRate = null },
+        { DataRate, true, static kestrel => kestrel.Limits.MinRequestBodyDataRate = Rate(240, 6) },
+        { DataRate, true, static kestrel => kestrel.Limits.MinRequestBodyDataRate = Rate(241, 5) },
+        { "AddServerHeader", false, static kestrel => kestrel.AddServerHeader = false },
+        { "AllowAlternateSchemes", false, static kestrel => kestrel.AllowAlternateSchemes = true },
+        { "AllowHostHeaderOverride", false, static kestrel => kestrel.AllowHostHeaderOverride = true },
+        { "AllowResponseHeaderCompression", false, static kestrel => kestrel.AllowResponseHeaderCompression = false },
+        { "DisableStringReuse", false, static kestrel => kestrel.DisableStringReuse = true },
+        { KeepAlive, false, static kestrel => kestrel.Limits.KeepAliveTimeout = s_second },
+        { HeaderCount, false, static kestrel => kestrel.Limits.MaxRequestHeaderCount = 1 },
+        { HeadersSize, false, static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize = 10_000 },
+        { "Limits.MaxRequestLineSize", false, static kestrel => kestrel.Limits.MaxRequestLineSize = 10_000 },
+        { Upgraded, false, static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections = 1 },
+        { "Limits.MinResponseDataRate", false, static kestrel => kestrel.Limits.MinResponseDataRate = null },
     };
 
-    public static TheoryData<string, Action<KestrelServerOptions>> Meaningless => new()
-    {
-        { "AddServerHeader", static kestrel => kestrel.AddServerHeader = false },
-        { "AllowAlternateSchemes", static kestrel => kestrel.AllowAlternateSchemes = true },
-        { "AllowHostHeaderOverride", static kestrel => kestrel.AllowHostHeaderOverride = true },
-        { "AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression = false },
-        { "DisableStringReuse", static kestrel => kestrel.DisableStringReuse = true },
-        { KeepAlive, static kestrel => kestrel.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(1) },
-        { "Limits.MaxRequestHeaderCount "
-            + "(FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount = 1 },
-        { "Limits.MaxRequestHeadersTotalSize "
-            + "(FastCgi:Limits:MaxRequestParametersTotalSize)",
-            static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize = 10_000 },
-        { "Limits.MaxRequestLineSize", static kestrel => kestrel.Limits.MaxRequestLineSize = 10_000 },
-        {
-            "Limits.MaxConcurrentUpgradedConnections",
-            static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections = 1
-        },
-        { "Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate = null },
-    };
-
-    [Theory]
-    [MemberData(nameof(Taken))]
-    public void Setting_Equivalent_AppliesAndIsReportedUnlessOverridden(string name, Action<KestrelServerOptions> set)
+    [Theory, MemberData(nameof(All))]
+    public void Setting_Each_AppliesUnlessOverriddenOrIsNamed(
+        string name, bool isTaken, Action<KestrelServerOptions> set)
     {
         var (settings, options) = Read(set);
         settings.Report(options, _logs.CreateLogger(""));
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains($"override them: {name}. Kestrel options with no effect on FastCGI: none.", log.Message);
+        Assert.Contains(
+            $"override them: {(isTaken ? name : "none")}. "
+                + $"Kestrel options with no effect on FastCGI: {(isTaken ? "none" : name)}.",
+            log.Message);
+        if (!isTaken)
+            return;
 
         // A FastCGI setting overrides it.
         using var logs = new CollectedLogs();
-        settings.Report(
-            new FastCgiServerOptions
-            {
-                Limits =
-                {
-                    MaxRequestBufferSize = 3,
-                    MaxResponseBufferSize = 3,
-                    MinRequestBodyDataRate = new MinDataRate(1, TimeSpan.FromSeconds(9)),
-                },
-            },
-            logs.CreateLogger(""));
+        var limits = new FastCgiServerOptions
+        {
+            Limits = { MaxRequestBufferSize = 3, MaxResponseBufferSize = 3, MinRequestBodyDataRate = Rate(1, 9) },
+        };
+        settings.Report(limits, logs.CreateLogger(""));
         Assert.Empty(logs.All);
-    }
-
-    [Theory]
-    [MemberData(nameof(Meaningless))]
-    public void Setting_WithoutAMeaning_IsNamed(string name, Action<KestrelServerOptions> set)
-    {
-        var (settings, options) = Read(set);
-
-        settings.Report(options, _logs.CreateLogger(""));
-
-        Assert.Contains(
-            $"override them: none. Kestrel options with no effect on FastCGI: {name}.",
-            Assert.Single(_logs.All).Message);
     }
 
     [Fact]
@@ -178,6 +154,10 @@ public sealed class KestrelSettingsTests : IDisposable
 
         Assert.Contains("override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message);
     }
+
+    private static string Headers(string kind) => kind + "HeaderEncodingSelector";
+
+    private static MinDataRate Rate(double bytes, int seconds) => new(bytes, TimeSpan.FromSeconds(seconds));
 
     private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)
     {

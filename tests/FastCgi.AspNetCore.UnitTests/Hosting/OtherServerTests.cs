@@ -82,7 +82,7 @@ public sealed class OtherServerTests : IDisposable
                 .StartAsync(["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
         Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() "
-            + "before UseFastCgi", error.Message, StringComparison.Ordinal);
+            + "before UseFastCgi", error.Message);
     }
 
     [Fact]

@@ -56,7 +56,7 @@ public sealed class SocketBinderTests
             "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file "
                 + "of a Unix socket. Remove them from the endpoint.",
             tcp.Message);
-        Assert.Contains("do not apply to an abstract socket", name.Message, StringComparison.Ordinal);
+        Assert.Contains("do not apply to an abstract socket", name.Message);
 
         void Configure(FastCgiListenOptions listen)
         {

@@ -29,7 +29,7 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Equal("READY=1\nSTATUS=Serving FastCGI on 2 endpoints.", Receive());
 
         notifier.Stopping();
-        Assert.StartsWith("STOPPING=1\n", Receive(), StringComparison.Ordinal);
+        Assert.StartsWith("STOPPING=1\n", Receive());
         Assert.Equal(0, _systemd.Available);
     }
 
@@ -47,7 +47,7 @@ public sealed class SystemdNotifierTests : IDisposable
 
         notifier.Ready(1, CancellationToken.None);
 
-        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.StartsWith("READY=1\n", Receive());
         Assert.Equal("WATCHDOG=1", Receive());
         Assert.Equal("WATCHDOG=1", Receive());
     }
@@ -81,7 +81,7 @@ public sealed class SystemdNotifierTests : IDisposable
 
         notifier.Ready(1, CancellationToken.None);
 
-        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.StartsWith("READY=1\n", Receive());
         Assert.Empty(timers.Timers);
     }
 
@@ -107,7 +107,7 @@ public sealed class SystemdNotifierTests : IDisposable
             message = Receive();
         while (message == "STATUS=Booting");
 
-        Assert.StartsWith("READY=1\n", message, StringComparison.Ordinal);
+        Assert.StartsWith("READY=1\n", message);
         thread.Join();
         Assert.Empty(_logs.All);
     }
@@ -141,7 +141,7 @@ public sealed class SystemdNotifierTests : IDisposable
         var answers = new Queue<bool>([true, true, false, false, true]);
         using var notifier = Create(time, answers.Dequeue)!;
         notifier.Ready(1, CancellationToken.None);
-        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.StartsWith("READY=1\n", Receive());
         Assert.Equal("WATCHDOG=1", Receive());
 
         time.Callback!(null);

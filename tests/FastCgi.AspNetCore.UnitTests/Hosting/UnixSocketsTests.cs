@@ -26,6 +26,7 @@ public sealed class UnixSocketsTests : IDisposable
     [InlineData("file", "exists and is not a socket")]
     [InlineData("folder", "exists and is not a socket")]
     [InlineData("link", "exists and is not a socket")]
+    [InlineData("pipe", "exists and is not a socket")]
     public void Listen_NoSocketOrNoFolder_ErrorAndTheFileStays(string what, string text)
     {
         if (what == "no folder")
@@ -34,8 +35,10 @@ public sealed class UnixSocketsTests : IDisposable
             File.WriteAllText(SocketPath, "precious");
         else if (what == "folder")
             Directory.CreateDirectory(SocketPath);
-        else
+        else if (what == "link")
             File.CreateSymbolicLink(SocketPath, "/nowhere");
+        else
+            Run("mkfifo", SocketPath);
 
         AssertFails(text);
 

@@ -32,9 +32,9 @@ public sealed class WebRootTests
             isReported ? [(LogLevel.Warning, "WebRootMissing")] : [],
             logs.All.Select(static log => (log.Level, log.EventName!)));
         Assert.All(logs.All, log => Assert.Contains(
-            $"WorkingDirectory={application.Path} in the systemd unit", log.Message, StringComparison.Ordinal));
+            $"WorkingDirectory={application.Path} in the systemd unit", log.Message));
         Assert.All(logs.All, log => Assert.StartsWith(
-            $"The content root {contentRoot.Path} has no wwwroot", log.Message, StringComparison.Ordinal));
+            $"The content root {contentRoot.Path} has no wwwroot", log.Message));
     }
 
     private sealed class TestEnvironment : IWebHostEnvironment

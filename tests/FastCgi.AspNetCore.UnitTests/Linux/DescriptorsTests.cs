@@ -100,7 +100,7 @@ public sealed class DescriptorsTests : IDisposable
         using var pipe = new System.IO.Pipes.AnonymousPipeServerStream();
         var server = Descriptors.GetPipeName((int)pipe.SafePipeHandle.DangerousGetHandle());
 
-        Assert.StartsWith("pipe:", server, StringComparison.Ordinal);
+        Assert.StartsWith("pipe:", server);
         Assert.Equal(server, Descriptors.GetPipeName((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
         Assert.Null(Descriptors.GetPipeName((int)_listener.Handle));
         Assert.Null(Descriptors.GetPipeName(ClosedDescriptor));

@@ -40,7 +40,7 @@ public sealed class StatusJsonTests
 
         using var expected = JsonDocument.Parse(Expected);
         Assert.Equal(JsonSerializer.Serialize(expected.RootElement), JsonSerializer.Serialize(document.RootElement));
-        Assert.Contains("\n  \"application\": \"Shop\",", Written.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+        Assert.Contains("\n  \"application\": \"Shop\",", Written.ReplaceLineEndings("\n"));
     }
 
     /// <summary>The script runs with an unpredictable nonce and has its first data.</summary>
@@ -54,9 +54,9 @@ public sealed class StatusJsonTests
             + "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'$", policy);
         Assert.NotEqual(other, policy);
         var nonce = policy.Split("'nonce-")[1].Split('\'')[0];
-        Assert.Contains($"nonce=\"{nonce}\"", page, StringComparison.Ordinal);
-        Assert.DoesNotContain("NONCE", page, StringComparison.Ordinal);
-        Assert.Contains(Written, page, StringComparison.Ordinal);
-        Assert.DoesNotContain("SNAPSHOT", page, StringComparison.Ordinal);
+        Assert.Contains($"nonce=\"{nonce}\"", page);
+        Assert.DoesNotContain("NONCE", page);
+        Assert.Contains(Written, page);
+        Assert.DoesNotContain("SNAPSHOT", page);
     }
 }

@@ -48,7 +48,7 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
     public async Task InitializeAsync()
     {
         var configuration = _folder.Write("php-fpm.conf", System.Text.Encoding.UTF8.GetBytes(
-            PhpConfiguration.Replace("{0}", _folder.Path, StringComparison.Ordinal)));
+            PhpConfiguration.Replace("{0}", _folder.Path)));
         await StartAsync("php-fpm", $"set -- /usr/sbin/php-fpm*; exec \"$1\" -n -R -p . -y {configuration}");
         await StartAsync("libfcgi", $"gcc -o c '{Sources}/libfcgi.c' -lfcgi && exec ./c libfcgi.sock");
         await CompileAsync("go", ["build", "-o", "g", $"{Sources}/main.go"]);

@@ -22,9 +22,13 @@ internal static class Requests
     }
 
     /// <summary>Sends, and reads the answer to its end.</summary>
-    public static async Task<string> GetAsync(this FastCgiClient client, string uri = "/")
+    public static Task<string> GetAsync(this FastCgiClient client, string uri = "/")
+        => ReadAsync(client.SendAsync(Create(uri: uri)));
+
+    /// <summary>Reads an answer to its end.</summary>
+    public static async Task<string> ReadAsync(Task<FastCgiResponseMessage> sending)
     {
-        using var response = await client.SendAsync(Create(uri: uri)).Within("an answer");
+        using var response = await sending.Within("an answer");
         var text = await response.ReadTextAsync();
         await response.Completion.Within("the end");
         return text;

@@ -8,16 +8,17 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 public static class ConfigurationTemplate
 {
     /// <summary>The text with all values filled in.</summary>
-    public static string FillIn(string text, FrontEndSetup setup, IReadOnlyDictionary<string, string> values)
+    public static string FillIn(
+        string text, FrontEndSetup setup, params IEnumerable<(string Name, string Value)> values)
     {
         foreach (var (name, isChosen) in GetChoices(setup))
         {
-            text = text.Replace("{{" + name + "}}", isChosen ? "on" : "off", StringComparison.Ordinal);
-            text = text.Replace("{{" + (isChosen ? "?" : "!") + name + "}}", "", StringComparison.Ordinal);
+            text = text.Replace("{{" + name + "}}", isChosen ? "on" : "off");
+            text = text.Replace("{{" + (isChosen ? "?" : "!") + name + "}}", "");
         }
 
         foreach (var (name, value) in values)
-            text = text.Replace("{{" + name + "}}", value, StringComparison.Ordinal);
+            text = text.Replace("{{" + name + "}}", value);
         return string.Join('\n', text.Split('\n').Where(IsChosen));
     }
 
@@ -38,5 +39,5 @@ public static class ConfigurationTemplate
 
     /// <summary>The remaining lines have a condition that is false.</summary>
     private static bool IsChosen(string line)
-        => !line.Contains("{{?", StringComparison.Ordinal) && !line.Contains("{{!", StringComparison.Ordinal);
+        => !line.Contains("{{?") && !line.Contains("{{!");
 }

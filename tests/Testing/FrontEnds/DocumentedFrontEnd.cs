@@ -4,27 +4,45 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// A web server with a documented configuration: the minimal one, the full one with TLS, or the one for a load
 /// balancer. Only addresses, ports, sockets, and folders differ. The rest is the configuration of Debian's package.
 /// </summary>
-/// <param name="mistakes">Text in the document, and the faulty text that replaces it.</param>
-public sealed class DocumentedFrontEnd(
-    FrontEndSetup setup,
-    string folder,
-    EndPoint application,
-    params (string Documented, string Mistaken)[] mistakes) : FrontEnd(setup, folder, application)
+public static class DocumentedFrontEnd
 {
-    private readonly FrontEndProgram _program = FrontEndProgram.Of(setup.Kind);
-
-    protected override (string Program, string[] Arguments) Command
-        => (_program.Name, [.. _program.Arguments.Select(FillIn)]);
-
-    protected override string[] Templates => [$"{GetName(Setup.Kind)}-frame.conf"];
-
-    protected override IReadOnlyDictionary<string, string> Values => new Dictionary<string, string>
+    /// <param name="mistakes">Text in the document, and the faulty text that replaces it.</param>
+    public static Task<FrontEnd> StartAsync(
+        FrontEndSetup setup,
+        string folder,
+        EndPoint application,
+        params (string Documented, string Mistaken)[] mistakes)
     {
-        ["document"] = GetConfiguration(),
-        ["folder"] = Folder,
-    };
+        // Debian's package installs it next to the configuration.
+        if (setup.Kind == FrontEndKind.Nginx)
+            File.Copy(Programs.NginxParameters, Path.Combine(folder, "fastcgi_params"), overwrite: true);
 
-    protected override string[] ErrorMarks => _program.ErrorMarks;
+        var heading = setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
+        if (setup.IsBehindBalancer)
+            heading = FrontEndDocument.BehindBalancer;
+        var text = GetDocument(setup.Kind).GetConfiguration(heading, "{{port}}");
+        foreach (var (documented, mistaken) in mistakes)
+        {
+            Assert.Contains(documented, text);
+            text = text.Replace(documented, mistaken);
+        }
+
+        text = text.Replace(setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", application.ToString())
+            .Replace("/etc/ssl/hello", folder)
+            .Replace("192.0.2.10", Balancer.Address.ToString());
+        var frame = $"{GetName(setup.Kind)}-frame.conf";
+        var program = FrontEndProgram.Of(setup.Kind);
+        return FrontEnd.StartAsync(
+            program with
+            {
+                Arguments = [.. program.Arguments.Select(
+                    argument => argument == program.Templates[0] ? frame : argument)],
+                Templates = [frame],
+            },
+            setup,
+            folder,
+            ("document", text));
+    }
 
     /// <summary>The document of a web server.</summary>
     public static FrontEndDocument GetDocument(FrontEndKind kind) => new(GetName(kind));
@@ -47,29 +65,4 @@ public sealed class DocumentedFrontEnd(
     }
 
     private static string GetName(FrontEndKind kind) => kind.ToString().ToLowerInvariant();
-
-    private string FillIn(string argument)
-        => argument == _program.Templates[0] ? Templates[0] : ConfigurationTemplate.FillIn(argument, Setup, Values);
-
-    private string GetConfiguration()
-    {
-        // Debian's package installs it next to the configuration.
-        if (Setup.Kind == FrontEndKind.Nginx)
-            File.Copy(Programs.NginxParameters, Path.Combine(Folder, "fastcgi_params"), overwrite: true);
-
-        var heading = Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
-        if (Setup.IsBehindBalancer)
-            heading = FrontEndDocument.BehindBalancer;
-        var text = GetDocument(Setup.Kind)
-            .GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
-        foreach (var (documented, mistaken) in mistakes)
-        {
-            Assert.Contains(documented, text);
-            text = text.Replace(documented, mistaken);
-        }
-
-        return text.Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString())
-            .Replace("/etc/ssl/hello", Folder)
-            .Replace("192.0.2.10", Balancer.Address.ToString());
-    }
 }

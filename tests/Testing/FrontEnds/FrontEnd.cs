@@ -4,16 +4,15 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// A real web server in front of the application: in the foreground, on a free port, with its own configuration and log
 /// in a separate folder, for any user. The configurations are templates in this folder.
 /// </summary>
-public abstract class FrontEnd : IAsyncDisposable
+public sealed class FrontEnd : IAsyncDisposable
 {
+    private readonly FrontEndProgram _program;
     private readonly WebServerProcess _process;
 
-    protected FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
+    private FrontEnd(FrontEndProgram program, string folder)
     {
-        Setup = setup;
-        Folder = folder;
+        _program = program;
         _process = new WebServerProcess(folder);
-        Application = application;
     }
 
     /// <summary>Where it listens for HTTP.</summary>
@@ -24,41 +23,44 @@ public abstract class FrontEnd : IAsyncDisposable
 
     /// <summary>The lines of the log that report errors.</summary>
     public IEnumerable<string> Errors
-        => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal))
+        => Log.Split('\n').Where(line => _program.ErrorMarks.Any(line.Contains)
             // Caddy is stopped while it cleans its storage.
-            && !line.Contains("storage_clean.lock", StringComparison.Ordinal));
-
-    protected FrontEndSetup Setup { get; }
-
-    protected string Folder { get; }
-
-    protected EndPoint Application { get; }
-
-    protected abstract (string Program, string[] Arguments) Command { get; }
-
-    /// <summary>The templates that are written to the folder.</summary>
-    protected abstract string[] Templates { get; }
-
-    /// <summary>The values in the templates, other than the port.</summary>
-    protected abstract IReadOnlyDictionary<string, string> Values { get; }
-
-    /// <summary>Text that only such lines of its log contain.</summary>
-    protected abstract string[] ErrorMarks { get; }
+            && !line.Contains("storage_clean.lock"));
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
+    /// <param name="more">What is added to the configuration, where the template has a place for it.</param>
     public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
         => setup.IsDocumented
-            ? StartAsync<FrontEnd>(
-                new DocumentedFrontEnd(setup, folder, application, DocumentedFrontEnd.GetAddition(setup.Kind, more)))
-            : StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application, more));
+            ? DocumentedFrontEnd.StartAsync(
+                setup, folder, application, DocumentedFrontEnd.GetAddition(setup.Kind, more))
+            : StartAsync(
+                FrontEndProgram.Of(setup.Kind),
+                setup,
+                folder,
+                ("more", more),
+                ("application", $"{application}"),
+                ("application-host", $"{(application as IPEndPoint)?.Address}"),
+                ("application-port", $"{(application as IPEndPoint)?.Port}"));
 
     /// <summary>Starts a web server, and waits until it accepts connections.</summary>
-    public static async Task<TFrontEnd> StartAsync<TFrontEnd>(TFrontEnd frontEnd)
-        where TFrontEnd : FrontEnd
+    /// <param name="values">The values in the templates, other than the folder and the port.</param>
+    public static async Task<FrontEnd> StartAsync(
+        FrontEndProgram program, FrontEndSetup setup, string folder, params (string Name, string Value)[] values)
     {
+        var frontEnd = new FrontEnd(program, folder);
         try
         {
-            await frontEnd.StartAsync();
+            // The last two may be in the others.
+            (string, string)[] all = [.. values, ("folder", folder), ("port", $"{frontEnd.EndPoint.Port}")];
+            foreach (var template in program.Templates)
+            {
+                var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
+                await File.WriteAllTextAsync(
+                    Path.Combine(folder, template), ConfigurationTemplate.FillIn(text, setup, all));
+            }
+
+            await frontEnd._process.StartAsync(
+                program.Name, program.Arguments.Select(argument => ConfigurationTemplate.FillIn(argument, setup, all)));
             return frontEnd;
         }
         catch
@@ -68,26 +70,5 @@ public abstract class FrontEnd : IAsyncDisposable
         }
     }
 
-    public async ValueTask DisposeAsync()
-    {
-        await _process.DisposeAsync();
-        GC.SuppressFinalize(this);
-    }
-
-    private async Task StartAsync()
-    {
-        var values = new Dictionary<string, string>(Values)
-        {
-            ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture),
-        };
-        foreach (var template in Templates)
-        {
-            var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
-            await File.WriteAllTextAsync(
-                Path.Combine(Folder, template), ConfigurationTemplate.FillIn(text, Setup, values));
-        }
-
-        var (program, arguments) = Command;
-        await _process.StartAsync(program, arguments);
-    }
+    public ValueTask DisposeAsync() => _process.DisposeAsync();
 }

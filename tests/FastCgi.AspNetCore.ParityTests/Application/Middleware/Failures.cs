@@ -50,7 +50,6 @@ internal static class Failures
             await response.Body.FlushAsync();
             throw new InvalidOperationException("It failed after the start.");
         });
-        failures.MapGet("/bad-request", () => { throw new BadHttpRequestException("Not like this.", 418); });
         failures.MapGet("/abort", (HttpContext context) => context.Abort());
         failures.MapGet("/too-many", async (HttpResponse response) =>
         {
@@ -58,47 +57,6 @@ internal static class Failures
             await response.WriteAsync("more than that");
         });
         failures.MapGet("/too-few", (HttpResponse response) => { response.ContentLength = 3; });
-        failures.MapGet("/bad-header", (HttpResponse response) => { response.Headers["X-Bad"] = "a\r\nb"; });
-        failures.MapGet("/body-of-204", async (HttpResponse response) =>
-        {
-            response.StatusCode = 204;
-            await response.WriteAsync("none");
-        });
-        failures.MapGet("/late-status", async (HttpResponse response) =>
-        {
-            await response.WriteAsync("started");
-            await response.Body.FlushAsync();
-            try
-            {
-                response.StatusCode = 500;
-            }
-            catch (InvalidOperationException exception)
-            {
-                await response.WriteAsync($", {exception.Message}");
-            }
-        });
-        failures.MapGet("/late-header", async (HttpResponse response) =>
-        {
-            await response.WriteAsync("started");
-            try
-            {
-                response.Headers["X-Late"] = "1";
-            }
-            catch (InvalidOperationException exception)
-            {
-                await response.WriteAsync($", {exception.Message}");
-            }
-        });
-        failures.MapGet("/on-starting", (HttpResponse response) =>
-        {
-            response.OnStarting(() => throw new InvalidOperationException("It failed at the start."));
-            return "never";
-        });
-        failures.MapGet("/on-completed", (HttpResponse response) =>
-        {
-            response.OnCompleted(() => throw new InvalidOperationException("It failed at the end."));
-            return "sent";
-        });
         failures.MapGet("/status/{code:int}", (int code) => Results.StatusCode(code));
     }
 

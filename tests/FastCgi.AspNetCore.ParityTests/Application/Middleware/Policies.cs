@@ -1,12 +1,9 @@
 using System.Threading.RateLimiting;
-using Microsoft.AspNetCore.Http.Timeouts;
-using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
 /// <summary>
-/// What the framework decides before or instead of an endpoint: CORS, rate limits, timeouts, health, https and the
-/// culture.
+/// What the framework decides by the client, the scheme or the time, before or instead of an endpoint.
 /// </summary>
 internal static class Policies
 {
@@ -24,27 +21,14 @@ internal static class Policies
                 $"{context.Connection.RemoteIpAddress}",
                 _ => new FixedWindowRateLimiterOptions { PermitLimit = 2, Window = TimeSpan.FromDays(1) }));
         });
-        services.AddRequestTimeouts(options => options.AddPolicy(
-            "short",
-            new RequestTimeoutPolicy
-            {
-                Timeout = TimeSpan.FromMilliseconds(50),
-                TimeoutStatusCode = StatusCodes.Status503ServiceUnavailable,
-            }));
-        services.AddHealthChecks()
-            .AddCheck("good", () => HealthCheckResult.Healthy(), tags: ["good"])
-            .AddCheck("bad", () => HealthCheckResult.Unhealthy("It is bad."), tags: ["bad"]);
+        services.AddRequestTimeouts();
         services.AddHttpsRedirection(options => options.HttpsPort = 443);
         services.AddHsts(options =>
         {
             options.MaxAge = TimeSpan.FromDays(100);
             options.IncludeSubDomains = true;
         });
-        services.AddLocalization();
     }
-
-    public static void UseCultures(this IApplicationBuilder app)
-        => app.UseRequestLocalization("en-US", "de-DE", "tr-TR");
 
     public static void MapPolicies(this WebApplication app)
     {
@@ -64,26 +48,7 @@ internal static class Policies
 
         app.MapGet("/slow", (HttpContext context) => WaitForeverAsync(context.RequestAborted))
             .WithRequestTimeout(TimeSpan.FromMilliseconds(50));
-        app.MapGet("/slow/policy", (HttpContext context) => WaitForeverAsync(context.RequestAborted))
-            .WithRequestTimeout("short");
-        app.MapGet("/slow/disabled", async (HttpContext context) =>
-        {
-            // The time of the policy passes, and of another one that fires.
-            context.Features.GetRequiredFeature<IHttpRequestTimeoutFeature>().DisableTimeout();
-            using var later = new CancellationTokenSource(TimeSpan.FromMilliseconds(150));
-            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => WaitForeverAsync(later.Token));
-            return $"in its own time: {context.RequestAborted.IsCancellationRequested}";
-        }).WithRequestTimeout("short");
-        app.MapGet("/quick", () => "in time").WithRequestTimeout(TimeSpan.FromMinutes(1));
 
-        app.MapHealthChecks("/health/good", new() { Predicate = check => check.Tags.Contains("good") });
-        app.MapHealthChecks("/health/bad", new() { Predicate = check => check.Tags.Contains("bad") });
-
-        app.MapGet(
-            "/culture",
-            () =>
-                $"{System.Globalization.CultureInfo.CurrentCulture.Name}: {1234.5:N2}, {new DateTime(2024, 3, 1):D}, "
-                    + $"{"title".ToUpper(System.Globalization.CultureInfo.CurrentCulture)}");
         app.MapGet("/links", (HttpContext context, LinkGenerator links)
             => $"{context.Request.PathBase} {links.GetPathByPage(context, "/Contact")} "
                 + $"{links.GetUriByAction(context, "Show", "Guestbook")}");

@@ -4,25 +4,19 @@ using Microsoft.AspNetCore.Authentication.Cookies;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
-/// <summary>Users, by a cookie or by a certificate.</summary>
+/// <summary>Users by a cookie, and certificates of clients.</summary>
 internal static class SignIn
 {
     public static void AddSignIn(this IServiceCollection services)
     {
         services.AddAuthentication(CookieAuthenticationDefaults.AuthenticationScheme)
-            .AddCookie(options => options.Cookie.Name = "user")
-            .AddScheme<AuthenticationSchemeOptions, CertificateHandler>(
-                CertificateHandler.Name, configureOptions: null);
+            .AddCookie(options => options.Cookie.Name = "user");
         services.AddCertificateForwarding(options =>
         {
             options.CertificateHeader = "X-Client-Cert";
             options.HeaderConverter = header => X509Certificate2.CreateFromPem(Uri.UnescapeDataString(header));
         });
-        services.AddAuthorizationBuilder()
-            .AddPolicy(
-                "certificate",
-                policy => policy.AddAuthenticationSchemes(CertificateHandler.Name).RequireAuthenticatedUser())
-            .AddPolicy("admin", policy => policy.RequireClaim(ClaimTypes.Role, "admin"));
+        services.AddAuthorizationBuilder().AddPolicy("admin", policy => policy.RequireClaim(ClaimTypes.Role, "admin"));
     }
 
     public static void MapSignIn(this IEndpointRouteBuilder app)
@@ -42,9 +36,5 @@ internal static class SignIn
             var certificate = await context.Connection.GetClientCertificateAsync();
             return $"{certificate?.Subject} {certificate?.Thumbprint}";
         });
-        app.MapGet(
-            "/certificate/user",
-            (ClaimsPrincipal user) => string.Join('\n', user.Claims.Select(claim => $"{claim.Type}: {claim.Value}")))
-            .RequireAuthorization("certificate");
     }
 }

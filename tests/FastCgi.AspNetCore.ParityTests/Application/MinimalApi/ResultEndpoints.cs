@@ -35,12 +35,6 @@ internal static class ResultEndpoints
             enableRangeProcessing: true,
             s_lastModified,
             new EntityTagHeaderValue("\"large\"")));
-        results.MapGet(
-            "/stream",
-            () => Results.Stream(new MemoryStream(s_large), "application/x-large", lastModified: s_lastModified));
-        results.MapGet(
-            "/pipe",
-            () => Results.Stream(async pipe => await pipe.WriteAsync("from a pipe"u8.ToArray()), "text/plain"));
         results.MapGet("/nothing", () => { });
     }
 
@@ -85,31 +79,11 @@ internal static class ResultEndpoints
                 await response.Body.FlushAsync();
             }
         });
-        results.MapGet("/started", async (HttpResponse response) =>
-        {
-            await response.StartAsync();
-            await response.WriteAsync("after the start");
-            await response.CompleteAsync();
-        });
         results.MapGet("/unbuffered", async (HttpContext context) =>
         {
             context.Features.GetRequiredFeature<IHttpResponseBodyFeature>().DisableBuffering();
             await context.Response.WriteAsync("unbuffered");
         });
-        results.MapGet("/writer", (HttpResponse response) =>
-        {
-            // Left in the writer's memory when the handler returns.
-            var text = "advanced"u8;
-            text.CopyTo(response.BodyWriter.GetSpan(text.Length));
-            response.BodyWriter.Advance(text.Length);
-            return Task.CompletedTask;
-        });
-        results.MapGet("/declared", async (HttpResponse response) =>
-        {
-            response.ContentLength = 8;
-            await response.WriteAsync("declared");
-        });
-        results.MapGet("/synchronous", (HttpResponse response) => response.Body.Write("now"u8));
     }
 
     private static void MapHeaders(RouteGroupBuilder results)
@@ -150,18 +124,6 @@ internal static class ResultEndpoints
                 response.Headers[$"X-Header-{i}"] = $"{i}";
             return count.ToString(CultureInfo.InvariantCulture);
         });
-        results.MapGet("/on-starting", (HttpResponse response) =>
-        {
-            response.OnStarting(() => AppendAsync(response, "registered first"));
-            response.OnStarting(() => AppendAsync(response, "registered second"));
-            return "callbacks";
-        });
-    }
-
-    private static Task AppendAsync(HttpResponse response, string text)
-    {
-        response.Headers.Append("X-Order", text);
-        return Task.CompletedTask;
     }
 
     private static async IAsyncEnumerable<int> CountAsync(

@@ -27,23 +27,6 @@ public sealed class ProductsController : ControllerBase
 
     [HttpDelete("{id:int}")]
     public IActionResult Delete(int id) => id == 0 ? BadRequest() : NoContent();
-
-    [HttpGet("stream")]
-    public async IAsyncEnumerable<Product> Stream()
-    {
-        for (var i = 1; i <= 3; i++)
-        {
-            await Task.Yield();
-            yield return new Product($"product {i}", i);
-        }
-    }
-
-    [HttpGet("file")]
-    public IActionResult Download([FromServices] IWebHostEnvironment environment)
-        => PhysicalFile(
-            environment.WebRootFileProvider.GetFileInfo("numbers.txt").PhysicalPath!,
-            "text/plain",
-            enableRangeProcessing: true);
 }
 
 /// <summary>Something for sale.</summary>
