@@ -96,7 +96,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var response = await asking.Within("the answer");
         Assert.Equal(status, (int)response.StatusCode);
         Assert.False(response.Headers.Contains("X-Hop"));
-        Assert.False(proxy.Error.Contains("Stopped"));
+        Assert.DoesNotContain("Stopped", proxy.Error);
     }
 
     [Fact]

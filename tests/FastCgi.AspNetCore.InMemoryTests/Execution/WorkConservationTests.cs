@@ -167,6 +167,34 @@ public sealed class WorkConservationTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>Another request was left to the thread that took the loop, but that has found a batch.</summary>
+    [Fact]
+    public async Task LoopIsTaken_ABatchArrives_AnotherThreadIsWokenForTheRequestThatComputes()
+    {
+        StartTwo();
+        Occupy(Permit.Seat, Platform.Processors);
+        var loop = new TestLoop();
+        loop.Receive(FrontEnd, RecordBytes.Get(2, "/batch"));
+        var wasWoken = false;
+        Application = context =>
+        {
+            wasWoken |= context.Request.Path == "/batch" && Platform.Started[0].IsWoken;
+            return Apps.Target(context);
+        };
+        Workers.Run(new WorkItem(Receive()), Permit.Seat);
+        Workers.Run(loop.Queue);
+        GiveBackAll();
+        Platform.Started[1].Step();
+        Assert.False(Platform.Started[0].IsWoken);
+
+        Platform.Started[1].Step();
+
+        Assert.True(wasWoken);
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync(2);
+        await FrontEnd.ReadResponseAsync();
+    }
+
     /// <summary>
     /// How many more requests that sleep may run at once, on two processors. Words: <c>+50</c> and <c>-50</c> are calls
     /// that begin or end, <c>delayed</c> is a call of 100 µs that waited for a processor, <c>slept</c> one that did
