@@ -7,7 +7,7 @@ public sealed class FastCgiTransportOptions
     /// <remarks>Defaults to <see cref="FastCgiApplicationScheduling.Auto"/>.</remarks>
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
-    /// <summary>Gets or sets the number of event loops. Each loop is one thread.</summary>
+    /// <summary>Gets or sets the number of event loops. One thread at a time runs each loop.</summary>
     /// <remarks>
     /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must
     /// be at least 1.
@@ -21,13 +21,12 @@ public sealed class FastCgiTransportOptions
     /// <summary>
     /// Gets or sets the maximum number of threads for handlers that block, or compute for more than about 10 ms. At the
     /// limit, requests that are likely to block wait for a free thread. If a handler then blocks a loop, all requests
-    /// wait; only the status page, health checks, and rejections do not.
+    /// wait; only the status page, the path for pings, and rejections do not.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Must be at least 1. In addition, each loop has a thread, and requests
-    /// that compute have as many threads as there are processors. So the application runs on at most this many threads
-    /// plus <see cref="LoopCount"/> plus the number of processors, not counting the .NET thread pool. If a handler
-    /// blocks the thread of a loop, that thread counts here, and the loop gets another one.
+    /// Defaults to 1,000. Must be at least 1. The server has at most this many threads, plus two for each loop, one for
+    /// each processor, and three more, not counting the .NET thread pool. If a handler blocks the thread of a loop, that
+    /// thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

@@ -3,7 +3,7 @@ namespace FastCgi.AspNetCore.Advice;
 /// <summary>The last requests aborted without a response. Those that a timeout ended have the same age.</summary>
 internal sealed class GivenUpRequests
 {
-    /// <summary>The number of requests of one age that are not a coincidence.</summary>
+    /// <summary>This many requests of the same age are no coincidence.</summary>
     public const int MinCount = 3;
 
     // Some web servers check timeouts once a second.

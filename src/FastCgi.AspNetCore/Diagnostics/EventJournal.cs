@@ -54,7 +54,9 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         HeldLock.RequireNone("A log provider");
         try
         {
-            Remember(logLevel, eventId, () => formatter(state, exception), exception);
+            var name = eventId.Name ?? string.Empty;
+            if (logLevel is (>= LogLevel.Warning and < LogLevel.None) || s_advice.Contains(name))
+                Remember(logLevel, eventId.Id, name, formatter(state, exception), exception);
             if (logger.IsEnabled(logLevel))
                 logger.Log(logLevel, eventId, state, exception, formatter);
         }
@@ -80,13 +82,8 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
             _entries.Remove(name);
     }
 
-    private void Remember(LogLevel level, EventId eventId, Func<string> format, Exception? exception)
+    private void Remember(LogLevel level, int id, string name, string message, Exception? exception)
     {
-        var name = eventId.Name ?? string.Empty;
-        if (level is < LogLevel.Warning or LogLevel.None && !s_advice.Contains(name))
-            return;
-
-        var message = format();
         // Only the type of an exception: its message comes from the application and may contain secrets.
         var text = exception is null ? message : $"{message} ({exception.GetType().Name})";
         if (text.Length > MaxMessageLength)
@@ -94,7 +91,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         using (_lock.Acquire())
         {
             var count = _entries.GetValueOrDefault(name)?.Count ?? 0;
-            _entries[name] = new JournalEntry(eventId.Id, name, level, text, count + 1, time.GetUtcNow());
+            _entries[name] = new JournalEntry(id, name, level, text, count + 1, time.GetUtcNow());
         }
     }
 

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// </summary>
 internal static partial class FastCgiLog
 {
-    /// <summary>The address of the documents: who reads a log rarely has the repository.</summary>
+    /// <summary>The address of the documents: readers of a log rarely have the repository.</summary>
     public const string Docs = "https://github.com/fastcgi-aspnetcore/FastCgi.AspNetCore/blob/main/docs/";
 
     private const string OfConnection = "Connection id \"{ConnectionId}\": ";
@@ -156,8 +156,8 @@ internal static partial class FastCgiLog
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
     [LoggerMessage(14, LogLevel.Error,
-        "A thread or callback of the server failed. The affected request or connection was terminated; the server "
-            + "continues.")]
+        "A thread or callback failed unexpectedly. The server continues; a request or connection may have been "
+            + "terminated.")]
     public static partial void ServerFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(15, LogLevel.Error, "A shutdown step failed: {Step}. The remaining steps continue.")]

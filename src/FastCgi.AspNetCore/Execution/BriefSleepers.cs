@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The running calls that began to sleep recently, and how many of them may run at once. While their threads wait for
-/// a processor, more of them only cost time for switches, also where a database on the same machine needs the
-/// processors. But those that keep the processors busy may always run: if they wait, it is for the load of others.
+/// The running calls that began to sleep recently, and how many may run at once. If their threads wait for a processor,
+/// more of them only add context switches, and take processors from a database on the same machine. The number that
+/// keeps the processors busy is always allowed.
 /// </summary>
 /// <remarks>The lock of the pool guards it.</remarks>
 internal sealed class BriefSleepers(int processors)

@@ -206,7 +206,9 @@ internal sealed class RequestScheduler
             if (path.IsPath)
             {
                 Workers.EndFirst();
-                loop?.CountWork(cost?.Microseconds ?? expected.Microseconds);
+                // A loop that was taken meanwhile belongs to another thread.
+                if (permit == Permit.Loop)
+                    loop!.CountWork(cost?.Microseconds ?? expected.Microseconds);
                 Learn(path, cost, wasTaken: permit != before);
             }
         }

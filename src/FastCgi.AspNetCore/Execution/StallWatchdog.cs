@@ -163,7 +163,7 @@ internal sealed class StallWatchdog(
         var (path, response, output) = (worker.Path, worker.GetResponse(), worker.Loop?.Output);
         var taken = call;
         var permit = hadLoop && !isSleeping ? Permit.Seat : Permit.Thread;
-        if (!workers.TryTake(worker, ref taken, path.IsPath ? permit : Permit.Server) || taken == call)
+        if (!workers.TryTake(worker, ref taken, path.IsPath ? permit : Permit.Server))
             return false;
 
         worker.Seen.Call = taken;

@@ -28,7 +28,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    // The number of the current call and its hold, which the watchdog may take only during that call. 0 between calls.
+    // The number of the current call and its permit, which the watchdog may take only during that call. 0 between calls.
     private long _call;
     private long _callCount;
     private FastCgiResponse? _response;
@@ -46,7 +46,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     /// <summary>The resource that the thread holds outside of calls. Changed by the pool.</summary>
     public Permit Permit { get; set; }
 
-    /// <summary>The period in which the thread last began to hold a thread. Changed by the pool.</summary>
+    /// <summary>The period in which the worker last took a permit to sleep. Changed by the pool.</summary>
     public long SleepPeriod { get; set; }
 
     /// <summary>Reports the state of the thread; <see langword="null"/> if the system cannot report it.</summary>

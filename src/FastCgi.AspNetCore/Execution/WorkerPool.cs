@@ -169,7 +169,7 @@ internal sealed partial class WorkerPool(
     }
 
     /// <summary>Gives another thread the loop or seat of a thread that the application keeps.</summary>
-    /// <returns>Whether this was possible, or is no longer necessary.</returns>
+    /// <returns>Whether this was possible. If not, the thread keeps it, or the call is over.</returns>
     public bool TryTake(Worker worker, ref long call, Permit permit)
     {
         Worker? woken;
@@ -184,7 +184,7 @@ internal sealed partial class WorkerPool(
             if (permit == Permit.Server && !HasRoom(Permit.Server))
                 permit = Permit.Thread;
             if (!worker.TryChange(ref call, permit))
-                return true;
+                return false;
 
             CountPermit(worker, before, permit);
             if (before == Permit.Loop)

@@ -9,7 +9,7 @@ internal sealed partial class FastCgiServer
         try
         {
             if (UsesEpoll)
-                return new Engine(connections, scheduler, static (scheduler, log) => new EpollLoop(scheduler, log));
+                return new Engine(connections, scheduler, static log => new EpollLoop(log));
         }
         catch (IOException exception)
         {
@@ -17,7 +17,7 @@ internal sealed partial class FastCgiServer
             UsesEpoll = false;
         }
 
-        return new Engine(connections, scheduler, static (scheduler, log) => new InboxLoop(scheduler, log));
+        return new Engine(connections, scheduler, static log => new InboxLoop(log));
     }
 
     /// <summary>In Development, an endpoint for another machine must not prevent serving HTTP.</summary>

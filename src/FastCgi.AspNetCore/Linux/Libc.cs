@@ -67,8 +67,7 @@ internal static unsafe partial class Libc
     /// The number of bytes that the peer has not acknowledged (TCP), or the size of the buffers that it has not read to
     /// their ends (Unix); 0 if unknown.
     /// </summary>
-    /// <exception cref="ObjectDisposedException">The socket is closed: its number may refer to another one.</exception>
-    public static int GetUndeliveredLength(SafeSocketHandle socket)
+    public static int GetUndeliveredLength(int socket)
         => ioctl(socket, UnsentLength, out var length) < 0 ? 0 : length;
 
     public static bool IsShutDown(int socket)
@@ -129,7 +128,7 @@ internal static unsafe partial class Libc
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
 
     [LibraryImport(Library)]
-    private static partial int ioctl(SafeSocketHandle socket, nuint request, out int value);
+    private static partial int ioctl(int socket, nuint request, out int value);
 
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor

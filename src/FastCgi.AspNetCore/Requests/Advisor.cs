@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal abstract class Advisor
 {
-    /// <summary>The minimum age: younger ones are usually page reloads. A timeout of 2 s may fire early.</summary>
+    /// <summary>Younger ones are usually page reloads. Below 2 s, because a timer may fire early.</summary>
     public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(1.9);
 
     /// <summary>Whether ordinary responses matter too, because they can refute a symptom.</summary>

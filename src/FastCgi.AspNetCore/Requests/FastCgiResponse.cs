@@ -15,7 +15,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private readonly bool _isHead;
     private string? _reasonPhrase;
 
-    // In reverse order of registration, used under the lock. A callback may register more.
+    // In reverse order of registration, changed under the lock. A callback may register more.
     private Stack<(Func<object, Task> Callback, object State)>? _onStarting;
     private Stack<(Func<object, Task> Callback, object State)>? _onCompleted;
     private int _statusCode = StatusCodes.Status200OK;

@@ -15,7 +15,7 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : BodyStream
 
     public override void Flush()
     {
-        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
+        response.ThrowIfSynchronousIONotAllowed("FlushAsync");
         FlushAsync(CancellationToken.None).GetAwaiter().GetResult();
     }
 

@@ -87,7 +87,7 @@ internal struct ConnectionLifetime
     /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase is ConnectionPhase.Cutting or ConnectionPhase.Draining;
 
-    /// <summary>Whether no handler waits for output that the system still holds.</summary>
+    /// <summary>Whether it is leaving or draining, so that no handler waits for its output.</summary>
     public readonly bool IsEnding => Phase is ConnectionPhase.Leaving or ConnectionPhase.Draining;
 
     public void Begin(long now) => IdleSince = now;

@@ -200,8 +200,7 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             ExplainStop();
         if (server.Statistics.IsSampleDue(now))
             server.Statistics.OnSampleDue(GetTotals());
-        _idleTimer?.Check(
-            ToList().Exists(static connection => connection.HasUnfinished), GetTotals().Requests, since, now);
+        _idleTimer?.Check(isUsed: CountUnfinished() > 0, GetTotals().Requests, since, now);
         // Must be the last call: the rest of the stop may run inside it.
         if (IsStopping)
             ContinueStop();

@@ -26,8 +26,6 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
         return Math.Min(time.GetTimestamp() - Volatile.Read(ref _skipped), latest);
     }
 
-    public override DateTimeOffset GetUtcNow() => time.GetUtcNow();
-
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
         => time.CreateTimer(callback, state, dueTime, period);
 

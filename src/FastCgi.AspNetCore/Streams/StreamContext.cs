@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The state that all connections of a server share. Its methods are called without locks.</summary>
+/// <summary>The state that all connections of a server share. The lock of a connection may be held, but not in an On method.</summary>
 internal abstract class StreamContext(
     FastCgiServerOptions options, ILogger log, ServerClock clock, Func<long>? getMaxDescriptors)
 {

@@ -2,14 +2,14 @@ namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>The loops of a server. Each receives from some of the connections, and starts their requests.</summary>
 internal sealed class Engine(
-    ConnectionManager manager, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)
+    ConnectionManager manager, RequestScheduler scheduler, Func<ILogger, EventLoop> createLoop)
 {
     private static readonly TimeSpan s_endTime = TimeSpan.FromSeconds(1);
 
     private bool _isStarted;
 
     public ConnectionManager Manager => manager;
-    public IReadOnlyList<EventLoop> Loops { get; } = CreateLoops(manager.Server, scheduler, createLoop);
+    public IReadOnlyList<EventLoop> Loops { get; } = CreateLoops(manager.Server, createLoop);
 
     public EventLoop ChooseLoop() => Loops.MinBy(static loop => loop.SourceCount)!;
 
@@ -38,13 +38,13 @@ internal sealed class Engine(
     public bool HaveLoopsAnswered() => Loops.Count(static loop => loop.HasAnswered()) == Loops.Count;
 
     private static List<EventLoop> CreateLoops(
-        StreamContext server, RequestScheduler scheduler, Func<RequestScheduler, ILogger, EventLoop> createLoop)
+        StreamContext server, Func<ILogger, EventLoop> createLoop)
     {
         var loops = new List<EventLoop>();
         try
         {
             while (loops.Count < server.Options.Transport.LoopCount)
-                loops.Add(createLoop(scheduler, server.Log));
+                loops.Add(createLoop(server.Log));
             return loops;
         }
         catch

@@ -25,14 +25,12 @@ internal abstract class EventLoop : IDisposable
     private int _isWaiting;
     private bool _isStopping;
 
-    protected EventLoop(RequestScheduler scheduler, ILogger log)
+    protected EventLoop(ILogger log)
     {
-        Scheduler = scheduler;
         Log = log;
         Queue = new RunQueue(TryBeginBatch);
     }
 
-    public RequestScheduler Scheduler { get; }
     public ILogger Log { get; }
     public RunQueue Queue { get; }
     public int SourceCount => Volatile.Read(ref _sourceCount);
@@ -94,11 +92,6 @@ internal abstract class EventLoop : IDisposable
     protected abstract void WaitForEvents(int milliseconds);
 
     protected abstract void HandleEvent();
-
-    protected static void Fail(LoopConnection? connection, ILogger log)
-        => ThreadRoot.Run(
-            connection, static connection => connection?.Connection.Fail(), log,
-                static connection => connection?.CloseNow());
 
     private BatchResult TryBeginBatch(BatchSource source)
     {
@@ -183,7 +176,7 @@ internal abstract class EventLoop : IDisposable
             BeginReady(posted.Connection) = posted.Ready;
         else
             ThreadRoot.Run(
-                (posted.Connection, Log), static turn => turn.Connection.TakeTurn(), Log,
-                    static turn => Fail(turn.Connection, turn.Log));
+                posted.Connection, static connection => connection.TakeTurn(), Log,
+                    static connection => connection.Fail());
     }
 }

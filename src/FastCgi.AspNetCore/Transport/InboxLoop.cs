@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>A loop without epoll, whose connections only post to its inbox.</summary>
-internal sealed class InboxLoop(RequestScheduler scheduler, ILogger log) : EventLoop(scheduler, log)
+internal sealed class InboxLoop(ILogger log) : EventLoop(log)
 {
     private readonly ManualResetEventSlim _wakeUp = new(initialState: false, spinCount: 0);
 

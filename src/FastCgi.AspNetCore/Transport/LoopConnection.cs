@@ -41,6 +41,12 @@ internal abstract class LoopConnection : ConnectionTransport
             OnTurn();
     }
 
+    /// <summary>Ends the connection after an error of the server. Called on the loop's thread.</summary>
+    public void Fail()
+        => ThreadRoot.Run(
+            this, static connection => connection.Connection.Fail(), Loop.Log,
+                static connection => connection.CloseNow());
+
     public abstract void CloseNow();
 
     protected abstract void OnTurn();

@@ -9,7 +9,6 @@ internal sealed class PipeConnection : LoopConnection
     private static readonly TimeSpan s_longestTimer = TimeSpan.FromDays(49);
 
     private readonly ConnectionContext _context;
-    private readonly ConnectionManager _manager;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -35,7 +34,6 @@ internal sealed class PipeConnection : LoopConnection
         : base(loop, manager)
     {
         _context = context;
-        _manager = manager;
     }
 
     public override bool CanReset => false;
@@ -102,7 +100,7 @@ internal sealed class PipeConnection : LoopConnection
         Loop.CountSource(-1);
         Connection.OnClosed(Volatile.Read(ref _readsEnded) ?? CreateCloseReason());
         Volatile.Read(ref _taken)?.TrySetResult();
-        ThreadRoot.Queue(this, static connection => connection.EndPipes(), _manager.Server.Log);
+        ThreadRoot.Queue(this, static connection => connection.EndPipes(), Connection.Context.Log);
     }
 
     protected override void OnTurn()
@@ -135,7 +133,7 @@ internal sealed class PipeConnection : LoopConnection
         }
         else if (action == CloseAction.ResetUnlessInput && !wasEmpty)
         {
-            ThreadRoot.Queue(this, static connection => connection.CancelRead(), _manager.Server.Log);
+            ThreadRoot.Queue(this, static connection => connection.CancelRead(), Connection.Context.Log);
         }
     }
 
@@ -219,10 +217,10 @@ internal sealed class PipeConnection : LoopConnection
         var disposing = _context.DisposeAsync().AsTask();
         try
         {
-            var limits = _manager.Server.Options.Limits;
+            var limits = Connection.Context.Options.Limits;
             // If the server closes the connection, the peer may still read.
             var limit = _closedByServer ? limits.SendTimeout ?? s_longestTimer : limits.LingerTimeout;
-            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, _manager.Server.Time)
+            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, Connection.Context.Time)
                 .ConfigureAwait(false);
         }
         catch (TimeoutException)

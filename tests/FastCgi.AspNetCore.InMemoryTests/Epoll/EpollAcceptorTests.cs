@@ -17,7 +17,7 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
     public async Task InitializeAsync()
     {
         _server = await TestServer.StartAsync(Apps.Hello);
-        _loop = new EpollLoop(_server.Scheduler, _server.Context.Log);
+        _loop = LoopByHand.Create(_server);
         _acceptor = Create(Descriptor);
     }
 

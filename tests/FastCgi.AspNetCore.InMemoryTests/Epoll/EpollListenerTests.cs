@@ -124,7 +124,7 @@ public sealed class EpollListenerTests
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
+        var engine = new Engine(server.Connections, server.Scheduler, _ => LoopByHand.Create(server));
         using var socket = TestSockets.ListenTcp();
         var listener = new EpollListener(
             engine, new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });

@@ -10,7 +10,7 @@ public sealed class EpollLoopTests
     public async Task Event_Fails_IsLoggedAndTheOthersHaveTheirs()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
         using var other = new Source(loop);
         failing.Signal();
@@ -27,7 +27,7 @@ public sealed class EpollLoopTests
     public async Task Sources_ThreadIsInterruptedWhileTheTableIsInUse_AreAddedAndRemoved(bool isAdded)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         using var source = new Source(loop);
         Exception? failure = null;
         var thread = new Thread(() =>
@@ -95,7 +95,7 @@ public sealed class EpollLoopTests
     public async Task Event_OfASourceThatWasRemovedSinceTheWait_IsDropped()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         Source[] sources = [new Source(loop), new Source(loop)];
         foreach (var source in sources)
             source.OnEvent = () => loop.Remove(sources.Single(other => other != source));
@@ -115,7 +115,7 @@ public sealed class EpollLoopTests
     public async Task Events_MoreThanOneWaitReturns_ComeInSeveralTurns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         var sources = Enumerable.Range(0, ManySources).Select(_ => new Source(loop)).ToList();
         sources.ForEach(static source => source.Signal());
 
@@ -133,7 +133,7 @@ public sealed class EpollLoopTests
     {
         const int Turns = 5;
         await using var server = await TestServer.StartAsync(Apps.Hello, expects: "WaitFailed");
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         using (var nothing = File.OpenHandle("/dev/null"))
             LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());
 
@@ -151,7 +151,7 @@ public sealed class EpollLoopTests
     public async Task HasAnswered_EachTime_IsWhetherAThreadHasRunTheLoopSince()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        using var loop = LoopByHand.Create(server);
         Assert.False(loop.HasAnswered());
 
         for (var i = 0; i < 3; i++)
@@ -172,7 +172,7 @@ public sealed class EpollLoopTests
     public async Task HasAnswered_LoopThatWaits_IsAsked()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        var loop = LoopByHand.Create(server);
         var thread = new Thread(() => server.Scheduler.Run(server.Scheduler.CreateWorker(), loop.Queue));
         thread.Start();
 
@@ -188,7 +188,7 @@ public sealed class EpollLoopTests
     public async Task Stop_Loop_EndsAndReleasesItsResources()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        var loop = LoopByHand.Create(server);
 
         loop.Stop();
 
@@ -204,7 +204,7 @@ public sealed class EpollLoopTests
     {
         await using var server = await TestServer.StartAsync(
             Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
+        var engine = new Engine(server.Connections, server.Scheduler, _ => LoopByHand.Create(server));
         var loop = (EpollLoop)engine.Loops[0];
         IsStarted(engine) = true;
         var thread = new Thread(() =>

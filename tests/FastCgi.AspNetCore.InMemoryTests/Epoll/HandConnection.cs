@@ -8,7 +8,7 @@ internal sealed class HandConnection : IAsyncDisposable
     private HandConnection(TestServer server, bool isTcp, bool isWatched, bool isStarted)
     {
         Server = server;
-        Loop = new EpollLoop(server.Scheduler, server.Context.Log);
+        Loop = LoopByHand.Create(server);
         using var listener = isTcp ? TestSockets.ListenTcp() : TestSockets.ListenUnix();
         Peer = TestSockets.Connect(listener.LocalEndPoint!);
         Assert.True(listener.Poll(Waiting.Patience, SelectMode.SelectRead));

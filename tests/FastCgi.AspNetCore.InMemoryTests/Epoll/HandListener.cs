@@ -12,7 +12,7 @@ internal sealed class HandListener : IAsyncDisposable
         Socket = socket.Socket;
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
-        Engine = new Engine(server.Connections, server.Scheduler, LoopByHand.Create);
+        Engine = new Engine(server.Connections, server.Scheduler, _ => LoopByHand.Create(server));
         Listener = new EpollListener(Engine, socket);
         if (starts)
             Listener.Start();

@@ -5,9 +5,15 @@ namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 /// </summary>
 internal static partial class LoopByHand
 {
+    private static readonly ConditionalWeakTable<EpollLoop, RequestScheduler> s_schedulers = [];
     private static readonly ConditionalWeakTable<EpollLoop, Worker> s_workers = [];
 
-    public static EventLoop Create(RequestScheduler scheduler, ILogger log) => new EpollLoop(scheduler, log);
+    public static EpollLoop Create(TestServer server)
+    {
+        var loop = new EpollLoop(server.Context.Log);
+        s_schedulers.Add(loop, server.Scheduler);
+        return loop;
+    }
 
     /// <summary>Pending events have been handled.</summary>
     public static void Turn(this EpollLoop loop)
@@ -21,10 +27,11 @@ internal static partial class LoopByHand
 
     public static void RunBatch(this EpollLoop loop)
     {
-        var worker = s_workers.GetValue(loop, static loop => loop.Scheduler.CreateWorker());
+        Assert.True(s_schedulers.TryGetValue(loop, out var scheduler));
+        var worker = s_workers.GetValue(loop, _ => scheduler.CreateWorker());
         worker.Permit = Permit.Loop;
         worker.Loop = loop.Queue;
-        Assert.True(loop.Scheduler.RunBatch(worker, loop.Queue), "The loop was taken from the test.");
+        Assert.True(scheduler.RunBatch(worker, loop.Queue), "The loop was taken from the test.");
     }
 
     /// <summary>For data that comes over TCP or from another thread.</summary>

@@ -242,7 +242,7 @@ internal sealed class TestServer : IAsyncDisposable
             Engine = new Lazy<Engine>(() =>
             {
                 var engine = new Engine(
-                    Connections, Scheduler, static (scheduler, log) => new InboxLoop(scheduler, log));
+                    Connections, Scheduler, static log => new InboxLoop(log));
                 engine.Start();
                 return engine;
             });

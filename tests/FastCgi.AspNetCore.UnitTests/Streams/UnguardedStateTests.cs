@@ -14,6 +14,8 @@ public sealed class UnguardedStateTests
     private const string Exchanged = "Published by compare-exchange, or counted by Interlocked.";
     private const string OneThread = "Set by the one thread that executes the request.";
     private const string Volatile = "Written under the lock, and read without it, so by Volatile.";
+    private const string ChangedUnderLock =
+        "Changed under the lock. Other threads read it without, where an older value costs only a check.";
     private const string UnderLock = "Used under the lock, but only through its owner.";
 
     private static readonly Dictionary<string, string> s_reasons = new()
@@ -43,14 +45,14 @@ public sealed class UnguardedStateTests
         ["FastCgiRequest._traceIdentifier"] = Exchanged,
         ["FastCgiRequest`1._context"] = OneThread,
         ["FastCgiResponse.<AllowSynchronousIO>"] = Application,
-        ["FastCgiResponse.<HeadLength>"] = UnderLock,
+        ["FastCgiResponse.<HeadLength>"] = ChangedUnderLock,
         ["FastCgiResponse._cork"] = "Corked before another thread knows the response, then used under the lock.",
         ["FastCgiResponse._isBufferingDisabled"] = Application,
         ["FastCgiResponse._isCompletedFired"] = UnderLock,
         ["FastCgiResponse._isOffloaded"] = Volatile,
         ["FastCgiResponse._hasStarted"] = Volatile,
-        ["FastCgiResponse._onCompleted"] = UnderLock,
-        ["FastCgiResponse._onStarting"] = UnderLock,
+        ["FastCgiResponse._onCompleted"] = ChangedUnderLock,
+        ["FastCgiResponse._onStarting"] = ChangedUnderLock,
         ["FastCgiResponse._reasonPhrase"] = Application,
         ["FastCgiResponse._replacedBody"] = Application,
         ["FastCgiResponse._starting"] = Volatile,
@@ -60,7 +62,7 @@ public sealed class UnguardedStateTests
         ["RecordOutput._isClosed"] = Volatile,
         ["RecordOutput._isSendCut"] = Volatile,
         ["RecordOutput._progressCount"] = Exchanged,
-        ["RequestBody.<HasStartedReading>"] = UnderLock,
+        ["RequestBody.<HasStartedReading>"] = ChangedUnderLock,
         ["RequestBody.<MaxLength>"] = Application,
         ["RequestBody.Stream"] = Exchanged,
         ["RequestBody._consumedLength"] = UnderLock,
@@ -77,7 +79,7 @@ public sealed class UnguardedStateTests
         ["RequestBody._receivedLength"] = Volatile,
         ["RequestBody._resultEnd"] = UnderLock,
         ["RequestBody._wait"] = UnderLock,
-        ["RequestStream.<IsInputOver>"] = UnderLock,
+        ["RequestStream.<IsInputOver>"] = ChangedUnderLock,
         ["RequestStream.<NextReady>"] = "Used by the owner of the list, in which a request is once.",
         ["RequestStream.<Rejection>"] = "Set before the request is ready, or by the thread that has dequeued it.",
         ["RequestStream.<Slot>"] = "Written under the lock of the admission.",

@@ -48,8 +48,7 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
             if (!_uses.TryBegin())
                 return 0;
 
-            using var handle = new SafeSocketHandle(_socket, ownsHandle: false);
-            var length = Libc.GetUndeliveredLength(handle);
+            var length = Libc.GetUndeliveredLength(_socket);
             EndUse();
             return length;
         }

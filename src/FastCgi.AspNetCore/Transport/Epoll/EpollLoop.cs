@@ -28,8 +28,8 @@ internal sealed unsafe class EpollLoop : EventLoop
     private int _eventCount;
     private int _nextEvent;
 
-    public EpollLoop(RequestScheduler scheduler, ILogger log)
-        : base(scheduler, log)
+    public EpollLoop(ILogger log)
+        : base(log)
     {
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         if (_epoll.Add(_wakeUp.Descriptor, Libc.EpollIn, WakeUpKey))
@@ -112,8 +112,8 @@ internal sealed unsafe class EpollLoop : EventLoop
             _wakeUp.Reset();
         else if (FindSource(next->Data) is { } source)
             ThreadRoot.Run(
-                (source, events: next->Events, Log), static next => next.source.OnEvent(next.events), Log,
-                    static next => Fail(next.source as EpollConnection, next.Log));
+                (source, events: next->Events), static next => next.source.OnEvent(next.events), Log,
+                    static next => (next.source as EpollConnection)?.Fail());
     }
 
     private IEpollSource? FindSource(ulong key)
