@@ -49,7 +49,8 @@ internal static class ApacheReach
     public static Directive? FindHiddenCookies(ApachePlace place) => place.Find("Header").LastOrDefault(static line
         => line.Arguments.Take(3).Contains("unset", StringComparer.OrdinalIgnoreCase)
         && line.Arguments.Contains("Set-Cookie", StringComparer.OrdinalIgnoreCase)
-        && !line.Around.Any(static block => block.Is("If")));
+        && !line.Around.Any(static block => block.Is("If")
+            || (block.IsAny("Files", "FilesMatch") && !Covers(block, "/x"))));
 
     /// <summary>Finds a cache that gives the page of one user to others.</summary>
     public static Directive? FindSharedCache(ApachePlace place) => place.Visible.FirstOrDefault(line
@@ -72,7 +73,7 @@ internal static class ApacheReach
     private static bool IsDenial(Directive line)
         => line.Is("Require", "all", "denied") || line.Is("Deny", "from", "all");
 
-    private static bool IsRefusal(string flags)
+    public static bool IsRefusal(string flags)
         => Regex.IsMatch(flags, @"\b(F|forbidden|G|gone|R(edirect)?=[45]\d\d)\b");
 
     private static bool HasConditions(Directive rule) => rule.Parent!.Block is var lines

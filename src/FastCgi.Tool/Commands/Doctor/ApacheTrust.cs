@@ -20,6 +20,10 @@ internal sealed class ApacheTrust
     private static readonly Regex s_flag = new(
         @"(?:^|[\[,])\s*(?:E|env)=(?<unset>!)?(?<name>\w+)(?::(?<value>[^,\]]*))?", IgnoreCase);
     private static readonly Regex s_or = new(@"\b(OR|ornext)\b", IgnoreCase);
+    private static readonly Regex s_comparison = new(
+        @"^((?<operator>-[nz]) ?'(?<one>[\w.-]*)'|"
+        + @"['""]?(?<one>[\w.-]*)['""]? ?(?<operator>==?|!=|-eq|-ne) ?['""]?(?<other>[\w.-]*)['""]?)$");
+    private static readonly Regex s_everything = new(@"^\^?/?\??\(?(\.[*+])?\)?\$?$");
     // Apache itself sets the others after these directives.
     private static readonly Regex s_settable = new("^(HTTPS|REMOTE_USER|AUTH_TYPE|PATH_BASE|SSL_\\w+)$");
 
@@ -35,9 +39,12 @@ internal sealed class ApacheTrust
 
     // The last line by which a client chooses a variable; null for one that no client chooses.
     private readonly Dictionary<string, Directive?> _chosen = new(StringComparer.Ordinal);
-    // The lines that set constants for each stranger, with their values.
+    // The lines that set constants for each stranger, with their values, which are empty for what no stranger has.
     private readonly Dictionary<string, (Directive Line, string Value)> _constants = new(StringComparer.Ordinal);
+    // The headers of strangers that Apache removes before all conditions.
+    private readonly HashSet<string> _removed = new(StringComparer.OrdinalIgnoreCase);
     private readonly Directive? _forged;
+    private readonly Chance _isRefused;
     private readonly bool _isClosed;
 
     private ApacheTrust(ApachePlace place)
@@ -45,24 +52,22 @@ internal sealed class ApacheTrust
         var networks = place.Visible.Where(static line => line.IsAny(s_balancers))
             .SelectMany(static line => line.Arguments).ToList();
         _forged = networks.Count == 0 || Stranger.AreEverybody(networks) ? place.FindGlobal("RemoteIPHeader") : null;
-        var rules = place.Find("Require").ToList();
-        _isClosed = (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
-            || (!rules.Exists(static line => line.Is("Require", "all", "granted"))
-                && rules.Exists(line => line.Arguments switch
-                {
-                    ["expr", .. var words] => TestExpression(string.Join(' ', words)) == Chance.Never,
-                    ["local"] => _forged is null,
-                    ["ip", .. var allowed] => _forged is null && !Stranger.AreEverybody(allowed),
-                    _ => false,
-                }));
         var lines = place.Visible.Where(line => place.Applies(line)
             && (!line.Is("RewriteRule") || place.IsOn("RewriteEngine"))).ToList();
+        _removed.UnionWith(lines.Where(line => line.Is("RequestHeader", "unset") && line.Arguments.Contains("early")
+            && line.Arguments.Where(static word => word.StartsWith("expr=", StringComparison.Ordinal))
+                .All(word => TestExpression(word[5..]) == Chance.Always)).Select(static line => line.Arguments[1]));
         foreach (var line in s_order.SelectMany(name => lines.Where(line => line.Is(name))))
             Execute(line);
         // A header of the web server replaces the client's.
         if (lines.FindLast(static line => line.Is("RequestHeader") && line.Arguments is [_, var name, var value, ..]
             && name.Equals("Host", StringComparison.OrdinalIgnoreCase) && s_header.IsMatch(value)) is { } last)
             _chosen["HTTP_HOST"] = last;
+
+        _isRefused = Any(lines.Select(TestRefusal));
+        _isClosed = _isRefused == Chance.Always || TestAccess(place) == Chance.Never
+            || (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
+            || (place.UsesTls && place.Find("SSLVerifyClient").LastOrDefault() is { First: "require" });
     }
 
     /// <summary>Finds the <c>RemoteIPHeader</c> that everybody may set.</summary>
@@ -72,17 +77,30 @@ internal sealed class ApacheTrust
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(ApachePlace place)
         => new ApacheTrust(place) is not { _isClosed: false } trust ? [] : trust._chosen
+            // A header decides which requests get the constant.
+            .Append(new("HTTPS", trust._isRefused == Chance.Chosen ? FindHttps(trust, place) : null))
             .Where(static pair => Stranger.Trusts(pair.Key) && pair.Value is not null)
-            .Select(static pair => Stranger.See(pair.Value!, pair.Key));
+            .Select(static pair => Stranger.See(pair.Value!, pair.Key) with { Fix = FindFix(pair.Key) });
 
     /// <summary>Finds <c>HTTPS on</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(ApachePlace place)
+        => new ApacheTrust(place) is { _isClosed: false, _isRefused: not Chance.Chosen } trust
+            ? FindHttps(trust, place)
+            : null;
+
+    private static Directive? FindHttps(ApacheTrust trust, ApachePlace place)
         => place.UsesTls || place.FindGlobal("RemoteIPHeader") is not null
             || place.Host?.Arguments.All(static address => address.EndsWith(":443", StringComparison.Ordinal)) == true
-            || new ApacheTrust(place) is not { _isClosed: false } trust
             || trust._constants.GetValueOrDefault("HTTPS") is not (var line, ['o' or 'O', 'n' or 'N'] or "1")
                 ? null
                 : line;
+
+    private static string? FindFix(string parameter) => parameter switch
+    {
+        "HTTPS" => null,
+        "REMOTE_ADDR" => "# instead of this line:\nRemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 192.0.2.10",
+        _ => $"ProxyFCGISetEnvIf \"%{{CONN_REMOTE_ADDR}} != '192.0.2.10'\" !{parameter}",
+    };
 
     private void Execute(Directive line)
     {
@@ -102,9 +120,7 @@ internal sealed class ApacheTrust
                 => (Chance.Always, [$"{name}={string.Join(' ', values)}"]),
             _ => (Chance.Never, (IEnumerable<string>)[]),
         };
-        var condition = chance;
-        foreach (var section in line.Around.Where(static section => section.IsAny("If", "ElseIf")))
-            condition = Stranger.Both(condition, TestExpression(string.Join(' ', section.Arguments)));
+        var condition = Stranger.Both(chance, TestSections(line));
         foreach (var word in words)
             Assign(line, word, condition);
     }
@@ -112,13 +128,15 @@ internal sealed class ApacheTrust
     private void Assign(Directive line, string word, Chance chance)
     {
         var name = word.Split('=')[0].TrimStart('!');
-        var value = word[Math.Min(word.Length, word.IndexOf('=') + 1)..];
+        var value = word.Split('=', 2) is [_, var text] ? text : "1";
         var isLast = line.Is("ProxyFCGISetEnvIf");
         if (chance == Chance.Always)
-            _constants[name] = (line, value);
-        else if (chance != Chance.Never && !isLast)
+            _constants[name] = (line, word[0] == '!' ? "" : value);
+        else if (chance == Chance.Never)
+            _constants.TryAdd(name, (line, ""));
+        else if (!isLast)
             _constants.Remove(name);
-        var isOfClient = chance == Chance.Chosen || s_header.IsMatch(value) || Uses(value);
+        var isOfClient = chance == Chance.Chosen || UsesHeader(value) || Uses(value);
         if (chance == Chance.Never || (!isLast && Stranger.Trusts(name) && !s_settable.IsMatch(name)))
             _chosen.TryAdd(name, null);
         else if (word[0] != '!' && isOfClient)
@@ -127,6 +145,95 @@ internal sealed class ApacheTrust
             _chosen[name] = null;
     }
 
+    /// <summary>Whether strangers are allowed. The last section with rules replaces those before it.</summary>
+    private Chance TestAccess(ApachePlace place)
+    {
+        var rules = FindRules("Require", "RequireAll", "RequireAny", "RequireNone");
+        var lines = FindRules("Order", "Allow", "Deny");
+        var (allowed, denied) = (TestHosts("Allow"), TestHosts("Deny"));
+        var isOpen = lines.Exists(static line => line.Is("Order", "allow,deny"))
+            ? Stranger.Both(allowed, Stranger.Negate(denied))
+            : Any([allowed, Stranger.Negate(denied)]);
+        var isAllowed = rules.Count > 0 ? Any(rules.Select(TestRule)) : Chance.Always;
+        return place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any"))
+            ? Any([isAllowed, isOpen])
+            : Stranger.Both(isAllowed, isOpen);
+
+        List<Directive> FindRules(params string[] names)
+            => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(place.IsAround)
+                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder)
+                        || folder.First == place.FindGlobal("DocumentRoot")?.First)
+                    && TestSections(line) == Chance.Always)
+                .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion", "If")))
+                // A location is merged after other sections.
+                .OrderBy(static section => section.Key.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase))
+                .LastOrDefault()?.ToList() ?? [];
+
+        Chance TestHosts(string name) => Any(lines.Where(line => line.Is(name)).SelectMany(static line
+            => line.Arguments.Skip(1)).Select(host => host.Split('=') is [_, var variable]
+                ? TestVariable(variable)
+                : TestNetworks([host])));
+    }
+
+    private Chance TestRule(Directive rule) => rule.Name.ToLowerInvariant() switch
+    {
+        "requireall" => rule.Block.Select(TestRule).Aggregate(Chance.Always, Stranger.Both),
+        "requireany" => Any(rule.Block.Select(TestRule)),
+        _ => TestRequirement(rule.Arguments),
+    };
+
+    private Chance TestRequirement(string[] words) => words switch
+    {
+        ["not", .. var rest] => Stranger.Negate(TestRequirement(rest)),
+        ["all", var answer] => answer == "granted" ? Chance.Always : Chance.Never,
+        ["expr", .. var text] => TestExpression(string.Join(' ', text)),
+        ["env", .. var names] => Any(names.Select(TestVariable)),
+        ["local"] or ["host" or "forward-dns", ..] => TestNetworks([]),
+        ["ip", .. var networks] => TestNetworks(networks),
+        _ => Chance.Open,
+    };
+
+    private Chance TestNetworks(string[] networks)
+    {
+        if (Stranger.AreEverybody(networks))
+            return Chance.Always;
+        return _forged is null ? Chance.Never : Chance.Chosen;
+    }
+
+    /// <summary>Whether a variable is set.</summary>
+    private Chance TestVariable(string name)
+    {
+        if (_chosen.GetValueOrDefault(name) is not null)
+            return Chance.Chosen;
+        if (!_constants.TryGetValue(name, out var constant))
+            return Chance.Open;
+        return constant.Value.Length > 0 ? Chance.Always : Chance.Never;
+    }
+
+    private static Chance Any(IEnumerable<Chance> all)
+        => Stranger.Negate(all.Select(Stranger.Negate).Aggregate(Chance.Always, Stranger.Both));
+
+    /// <summary>Whether the sections around a line apply to all methods.</summary>
+    private Chance TestSections(Directive line) => line.Around.Select(section => section.Name.ToLowerInvariant() switch
+    {
+        "if" or "elseif" => TestExpression(string.Join(' ', section.Arguments)),
+        "else" => Stranger.Negate(TestExpression(string.Join(' ', section.Parent!.Block
+            .TakeWhile(block => block != section).LastOrDefault(static block => block.Is("If"))?.Arguments ?? []))),
+        "limit" or "limitexcept" => Chance.Open,
+        _ => Chance.Always,
+    }).Aggregate(Chance.Always, Stranger.Both);
+
+    /// <summary>Whether a line refuses all requests, or redirects them to https.</summary>
+    private Chance TestRefusal(Directive line)
+        => line.Is("RewriteRule") && line.Arguments is [var pattern, var target, .. var flags]
+            && s_everything.IsMatch(pattern)
+            && (target.StartsWith("https:", StringComparison.Ordinal) || flags.Any(ApacheReach.IsRefusal))
+                ? Stranger.Both(TestRules(line), TestSections(line))
+                : Chance.Never;
+
+    private bool UsesHeader(string text) => s_header.Matches(text).Any(
+        match => !_removed.Contains(Regex.Match(match.Value, @"[\w-]+(?=\W*$)").Value));
+
     private bool Uses(string text)
         => s_variable.Matches(text).Any(match => _chosen.GetValueOrDefault(match.Groups["name"].Value) is not null);
 
@@ -134,17 +241,26 @@ internal sealed class ApacheTrust
     private Chance TestSource(string source, string pattern)
     {
         if (source.Equals("Remote_Addr", StringComparison.OrdinalIgnoreCase))
-            return _forged is not null ? Chance.Chosen : TestAddress(pattern);
+            return _forged is not null ? Chance.Chosen : TestPattern(Stranger.Address, pattern);
         if (s_ofRequest.Contains(source, StringComparer.OrdinalIgnoreCase))
             return pattern is ".*" or ".+" or "." or "^" or "" ? Chance.Always : Chance.Open;
+        if (_removed.Contains(source))
+            return TestPattern("", pattern);
         // Variables that were set before have precedence over headers, which do not contain underscores.
         return (_chosen.TryGetValue(source, out var line) ? line is not null : !source.Contains('_'))
             ? Chance.Chosen
             : Chance.Open;
     }
 
-    private static Chance TestAddress(string pattern)
-        => Place.TryMatch(pattern, Stranger.Address) == true ? Chance.Always : Chance.Never;
+    private static Chance TestPattern(string text, string pattern)
+        => Place.TryMatch(pattern, text) == true ? Chance.Always : Chance.Never;
+
+    private static Chance TestText(string text, string pattern) => pattern switch
+    {
+        ['!', .. var rest] => Stranger.Negate(TestText(text, rest)),
+        ['=', .. var literal] => text == literal ? Chance.Always : Chance.Never,
+        _ => TestPattern(text, pattern),
+    };
 
     /// <summary>The conditions of a <c>RewriteRule</c>, of which <c>[OR]</c> joins neighbors.</summary>
     private Chance TestRules(Directive rule)
@@ -170,15 +286,25 @@ internal sealed class ApacheTrust
             return TestExpression(pattern);
         var isForged = _forged is not null && !subject.Contains("CONN_", StringComparison.Ordinal);
         if (!isForged && Regex.IsMatch(subject, "^%{(CONN_)?REMOTE_(ADDR|HOST)}$"))
-            return pattern is ['!', .. var rest] ? Stranger.Negate(TestAddress(rest)) : TestAddress(pattern);
-        return s_header.IsMatch(subject) || Uses(subject) ? Chance.Chosen : Chance.Open;
+            return TestText(Stranger.Address, pattern);
+        if (UsesHeader(subject) || Uses(subject))
+            return Chance.Chosen;
+        return s_variable.Match(subject) is { Success: true, Groups: var groups } && groups[0].Value == subject
+            && _constants.TryGetValue(groups["name"].Value, out var constant)
+                ? TestText(constant.Value, pattern)
+                : Chance.Open;
     }
 
     private Chance TestExpression(string text)
     {
         text = s_pattern.Replace(text, "RX");
-        text = s_header.Replace(text, Header);
-        text = s_variable.Replace(text, match => Uses(match.Value) ? Header : "OTHER");
+        text = s_header.Replace(text, match => UsesHeader(match.Value) ? Header : "''");
+        text = s_variable.Replace(text, match => TestVariable(match.Groups["name"].Value) switch
+        {
+            Chance.Chosen => Header,
+            Chance.Open => "?",
+            _ => $"'{_constants[match.Groups["name"].Value].Value}'",
+        });
         var words = s_word.Matches(text).Select(static match => match.Value.Trim());
         return Stranger.Test(words.Where(static word => word.Length > 0), Test);
 
@@ -188,6 +314,12 @@ internal sealed class ApacheTrust
                 return Chance.Chosen;
             if (atom.Equals("true", StringComparison.OrdinalIgnoreCase))
                 return Chance.Always;
+            if (s_comparison.Match(atom) is { Success: true, Groups: var groups })
+            {
+                var isNegated = groups["operator"].Value is "-n" or "!=" or "-ne";
+                return groups["one"].Value == groups["other"].Value == isNegated ? Chance.Never : Chance.Always;
+            }
+
             if (!Regex.IsMatch(atom, @"\bREMOTE_(ADDR|HOST)|CONN_REMOTE_ADDR|(^|\s)-R\b"))
                 return Chance.Open;
             var networks = Regex.Matches(atom, @"[\d.:a-f]+/\d+").Select(static match => match.Value);
