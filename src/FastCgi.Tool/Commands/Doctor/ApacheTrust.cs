@@ -21,9 +21,7 @@ internal sealed class ApacheTrust
         @"(?:^|[\[,])\s*(?:E|env)=(?<unset>!)?(?<name>\w+)(?::(?<value>[^,\]]*))?", IgnoreCase);
     private static readonly Regex s_or = new(@"\b(OR|ornext)\b", IgnoreCase);
     private static readonly Regex s_comparison = new(
-        @"^((?<operator>-[nz]) ?'(?<one>[\w.-]*)'|"
-        + @"['""]?(?<one>[\w.-]*)['""]? ?(?<operator>==?|!=|-eq|-ne) ?['""]?(?<other>[\w.-]*)['""]?)$");
-    private static readonly Regex s_everything = new(@"^\^?/?\??\(?(\.[*+])?\)?\$?$");
+        @"^['""]?([\w.-]*)['""]? ?(==?|!=|-eq|-ne) ?['""]?([\w.-]*)['""]?$");
     // Apache itself sets the others after these directives.
     private static readonly Regex s_settable = new("^(HTTPS|REMOTE_USER|AUTH_TYPE|PATH_BASE|SSL_\\w+)$");
 
@@ -41,8 +39,6 @@ internal sealed class ApacheTrust
     private readonly Dictionary<string, Directive?> _chosen = new(StringComparer.Ordinal);
     // The lines that set constants for each stranger, with their values, which are empty for what no stranger has.
     private readonly Dictionary<string, (Directive Line, string Value)> _constants = new(StringComparer.Ordinal);
-    // The headers of strangers that Apache removes before all conditions.
-    private readonly HashSet<string> _removed = new(StringComparer.OrdinalIgnoreCase);
     private readonly Directive? _forged;
     private readonly Chance _isRefused;
     private readonly bool _isClosed;
@@ -54,9 +50,6 @@ internal sealed class ApacheTrust
         _forged = networks.Count == 0 || Stranger.AreEverybody(networks) ? place.FindGlobal("RemoteIPHeader") : null;
         var lines = place.Visible.Where(line => place.Applies(line)
             && (!line.Is("RewriteRule") || place.IsOn("RewriteEngine"))).ToList();
-        _removed.UnionWith(lines.Where(line => line.Is("RequestHeader", "unset") && line.Arguments.Contains("early")
-            && line.Arguments.Where(static word => word.StartsWith("expr=", StringComparison.Ordinal))
-                .All(word => TestExpression(word[5..]) == Chance.Always)).Select(static line => line.Arguments[1]));
         foreach (var line in s_order.SelectMany(name => lines.Where(line => line.Is(name))))
             Execute(line);
         // A header of the web server replaces the client's.
@@ -131,12 +124,12 @@ internal sealed class ApacheTrust
         var value = word.Split('=', 2) is [_, var text] ? text : "1";
         var isLast = line.Is("ProxyFCGISetEnvIf");
         if (chance == Chance.Always)
-            _constants[name] = (line, word[0] == '!' ? "" : value);
+            _constants[name] = (line, word.StartsWith('!') ? "" : value);
         else if (chance == Chance.Never)
             _constants.TryAdd(name, (line, ""));
         else if (!isLast)
             _constants.Remove(name);
-        var isOfClient = chance == Chance.Chosen || UsesHeader(value) || Uses(value);
+        var isOfClient = chance == Chance.Chosen || s_header.IsMatch(value) || Uses(value);
         if (chance == Chance.Never || (!isLast && Stranger.Trusts(name) && !s_settable.IsMatch(name)))
             _chosen.TryAdd(name, null);
         else if (word[0] != '!' && isOfClient)
@@ -150,10 +143,10 @@ internal sealed class ApacheTrust
     {
         var rules = FindRules("Require", "RequireAll", "RequireAny", "RequireNone");
         var lines = FindRules("Order", "Allow", "Deny");
-        var (allowed, denied) = (TestHosts("Allow"), TestHosts("Deny"));
-        var isOpen = lines.Exists(static line => line.Is("Order", "allow,deny"))
-            ? Stranger.Both(allowed, Stranger.Negate(denied))
-            : Any([allowed, Stranger.Negate(denied)]);
+        var isOpen = lines.Exists(static line => line.Is("Order", "allow,deny") || line.Is("Deny", "from", "all"))
+            ? Any(lines.Where(static line => line.Is("Allow")).SelectMany(static line => line.Arguments.Skip(1))
+                .Select(host => host is ['e', 'n', 'v', '=', .. var name] ? TestVariable(name) : TestNetworks([host])))
+            : Chance.Always;
         var isAllowed = rules.Count > 0 ? Any(rules.Select(TestRule)) : Chance.Always;
         return place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any"))
             ? Any([isAllowed, isOpen])
@@ -161,44 +154,32 @@ internal sealed class ApacheTrust
 
         List<Directive> FindRules(params string[] names)
             => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(place.IsAround)
-                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder)
-                        || folder.First == place.FindGlobal("DocumentRoot")?.First)
+                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
                     && TestSections(line) == Chance.Always)
                 .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion", "If")))
                 // A location is merged after other sections.
                 .OrderBy(static section => section.Key.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase))
                 .LastOrDefault()?.ToList() ?? [];
-
-        Chance TestHosts(string name) => Any(lines.Where(line => line.Is(name)).SelectMany(static line
-            => line.Arguments.Skip(1)).Select(host => host.Split('=') is [_, var variable]
-                ? TestVariable(variable)
-                : TestNetworks([host])));
     }
 
-    private Chance TestRule(Directive rule) => rule.Name.ToLowerInvariant() switch
+    private Chance TestRule(Directive rule) => (rule.Name.ToLowerInvariant(), rule.Arguments) switch
     {
-        "requireall" => rule.Block.Select(TestRule).Aggregate(Chance.Always, Stranger.Both),
-        "requireany" => Any(rule.Block.Select(TestRule)),
-        _ => TestRequirement(rule.Arguments),
-    };
-
-    private Chance TestRequirement(string[] words) => words switch
-    {
-        ["not", .. var rest] => Stranger.Negate(TestRequirement(rest)),
-        ["all", var answer] => answer == "granted" ? Chance.Always : Chance.Never,
-        ["expr", .. var text] => TestExpression(string.Join(' ', text)),
-        ["env", .. var names] => Any(names.Select(TestVariable)),
-        ["local"] or ["host" or "forward-dns", ..] => TestNetworks([]),
-        ["ip", .. var networks] => TestNetworks(networks),
+        ("requireall", _) => rule.Block.Select(TestRule).Aggregate(Chance.Always, Stranger.Both),
+        ("requireany", _) => Any(rule.Block.Select(TestRule)),
+        (_, ["all", var answer]) => answer == "granted" ? Chance.Always : Chance.Never,
+        (_, ["expr", .. var text]) => TestExpression(string.Join(' ', text)),
+        (_, ["env", .. var names]) => Any(names.Select(TestVariable)),
+        (_, ["local"] or ["host" or "forward-dns", ..]) => TestNetworks([]),
+        (_, ["ip", .. var networks]) => TestNetworks(networks),
         _ => Chance.Open,
     };
 
-    private Chance TestNetworks(string[] networks)
+    private Chance TestNetworks(string[] networks) => (Stranger.AreEverybody(networks), _forged) switch
     {
-        if (Stranger.AreEverybody(networks))
-            return Chance.Always;
-        return _forged is null ? Chance.Never : Chance.Chosen;
-    }
+        (true, _) => Chance.Always,
+        (_, null) => Chance.Never,
+        _ => Chance.Chosen,
+    };
 
     /// <summary>Whether a variable is set.</summary>
     private Chance TestVariable(string name)
@@ -226,13 +207,11 @@ internal sealed class ApacheTrust
     /// <summary>Whether a line refuses all requests, or redirects them to https.</summary>
     private Chance TestRefusal(Directive line)
         => line.Is("RewriteRule") && line.Arguments is [var pattern, var target, .. var flags]
-            && s_everything.IsMatch(pattern)
-            && (target.StartsWith("https:", StringComparison.Ordinal) || flags.Any(ApacheReach.IsRefusal))
-                ? Stranger.Both(TestRules(line), TestSections(line))
+            && Place.Everything.IsMatch(pattern) && Stranger.Both(TestRules(line), TestSections(line)) is var chance
+            && (target.StartsWith("https:", StringComparison.Ordinal)
+                || (chance == Chance.Always && flags.Any(ApacheReach.IsRefusal)))
+                ? chance
                 : Chance.Never;
-
-    private bool UsesHeader(string text) => s_header.Matches(text).Any(
-        match => !_removed.Contains(Regex.Match(match.Value, @"[\w-]+(?=\W*$)").Value));
 
     private bool Uses(string text)
         => s_variable.Matches(text).Any(match => _chosen.GetValueOrDefault(match.Groups["name"].Value) is not null);
@@ -241,25 +220,20 @@ internal sealed class ApacheTrust
     private Chance TestSource(string source, string pattern)
     {
         if (source.Equals("Remote_Addr", StringComparison.OrdinalIgnoreCase))
-            return _forged is not null ? Chance.Chosen : TestPattern(Stranger.Address, pattern);
+            return _forged is not null ? Chance.Chosen : TestText(Stranger.Address, pattern);
         if (s_ofRequest.Contains(source, StringComparer.OrdinalIgnoreCase))
             return pattern is ".*" or ".+" or "." or "^" or "" ? Chance.Always : Chance.Open;
-        if (_removed.Contains(source))
-            return TestPattern("", pattern);
         // Variables that were set before have precedence over headers, which do not contain underscores.
         return (_chosen.TryGetValue(source, out var line) ? line is not null : !source.Contains('_'))
             ? Chance.Chosen
             : Chance.Open;
     }
 
-    private static Chance TestPattern(string text, string pattern)
-        => Place.TryMatch(pattern, text) == true ? Chance.Always : Chance.Never;
-
     private static Chance TestText(string text, string pattern) => pattern switch
     {
         ['!', .. var rest] => Stranger.Negate(TestText(text, rest)),
         ['=', .. var literal] => text == literal ? Chance.Always : Chance.Never,
-        _ => TestPattern(text, pattern),
+        _ => Place.TryMatch(pattern, text) == true ? Chance.Always : Chance.Never,
     };
 
     /// <summary>The conditions of a <c>RewriteRule</c>, of which <c>[OR]</c> joins neighbors.</summary>
@@ -287,7 +261,7 @@ internal sealed class ApacheTrust
         var isForged = _forged is not null && !subject.Contains("CONN_", StringComparison.Ordinal);
         if (!isForged && Regex.IsMatch(subject, "^%{(CONN_)?REMOTE_(ADDR|HOST)}$"))
             return TestText(Stranger.Address, pattern);
-        if (UsesHeader(subject) || Uses(subject))
+        if (s_header.IsMatch(subject) || Uses(subject))
             return Chance.Chosen;
         return s_variable.Match(subject) is { Success: true, Groups: var groups } && groups[0].Value == subject
             && _constants.TryGetValue(groups["name"].Value, out var constant)
@@ -298,7 +272,7 @@ internal sealed class ApacheTrust
     private Chance TestExpression(string text)
     {
         text = s_pattern.Replace(text, "RX");
-        text = s_header.Replace(text, match => UsesHeader(match.Value) ? Header : "''");
+        text = s_header.Replace(text, Header);
         text = s_variable.Replace(text, match => TestVariable(match.Groups["name"].Value) switch
         {
             Chance.Chosen => Header,
@@ -314,12 +288,8 @@ internal sealed class ApacheTrust
                 return Chance.Chosen;
             if (atom.Equals("true", StringComparison.OrdinalIgnoreCase))
                 return Chance.Always;
-            if (s_comparison.Match(atom) is { Success: true, Groups: var groups })
-            {
-                var isNegated = groups["operator"].Value is "-n" or "!=" or "-ne";
-                return groups["one"].Value == groups["other"].Value == isNegated ? Chance.Never : Chance.Always;
-            }
-
+            if (s_comparison.Match(atom) is { Success: true, Groups: var parts })
+                return TestText(parts[1].Value, (parts[2].Value is "!=" or "-ne" ? "!=" : "=") + parts[3].Value);
             if (!Regex.IsMatch(atom, @"\bREMOTE_(ADDR|HOST)|CONN_REMOTE_ADDR|(^|\s)-R\b"))
                 return Chance.Open;
             var networks = Regex.Matches(atom, @"[\d.:a-f]+/\d+").Select(static match => match.Value);
