@@ -51,7 +51,9 @@ internal static class ApacheReach
            let path = section.First ?? ""
            where section.Is("Location") && section.Find("SetHandler") is null && section.Block.Exists(IsGuard)
                && !path.Contains('.') && path.Any(char.IsLower) && place.Serves(path)
-           select new Seen(section.Where, $"{section.Text} guards {path}, but not {path.ToUpperInvariant()}",
+           let length = place.Base!.Length
+           select new Seen(section.Where,
+               $"{section.Text} guards {path}, but not {path[..length]}{path[length..].ToUpperInvariant()}",
                Fix: $"<LocationMatch \"(?i)^{path.TrimEnd('/')}(/|$)\">");
 
     /// <summary>Finds the line that removes the application's cookies.</summary>

@@ -58,7 +58,9 @@ internal sealed class ApacheTrust
             _chosen["HTTP_HOST"] = last;
 
         _isRefused = Any(lines.Select(TestRefusal));
-        _isClosed = _isRefused == Chance.Always || TestAccess(place) == Chance.Never
+        _isClosed = _isRefused == Chance.Always
+            || (TestAccess(place) == Chance.Never
+                && !place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any")))
             || (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
             || (place.UsesTls && place.Find("SSLVerifyClient").LastOrDefault() is { First: "require" });
     }
@@ -92,7 +94,8 @@ internal sealed class ApacheTrust
     {
         "HTTPS" => null,
         "REMOTE_ADDR" => "# instead of this line:\nRemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 192.0.2.10",
-        _ => $"ProxyFCGISetEnvIf \"%{{CONN_REMOTE_ADDR}} != '192.0.2.10'\" !{parameter}",
+        _ => "# remove this line, or let only the load balancer choose:\n"
+            + $"ProxyFCGISetEnvIf \"%{{CONN_REMOTE_ADDR}} != '192.0.2.10'\" !{parameter}",
     };
 
     private void Execute(Directive line)
@@ -147,18 +150,16 @@ internal sealed class ApacheTrust
             ? Any(lines.Where(static line => line.Is("Allow")).SelectMany(static line => line.Arguments.Skip(1))
                 .Select(host => host is ['e', 'n', 'v', '=', .. var name] ? TestVariable(name) : TestNetworks([host])))
             : Chance.Always;
-        var isAllowed = rules.Count > 0 ? Any(rules.Select(TestRule)) : Chance.Always;
-        return place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any"))
-            ? Any([isAllowed, isOpen])
-            : Stranger.Both(isAllowed, isOpen);
+        return rules.Count > 0 ? Stranger.Both(Any(rules.Select(TestRule)), isOpen) : isOpen;
 
         List<Directive> FindRules(params string[] names)
             => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(place.IsAround)
                     && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
                     && TestSections(line) == Chance.Always)
-                .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion", "If")))
-                // A location is merged after other sections.
-                .OrderBy(static section => section.Key.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase))
+                .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion")))
+                // A location is merged after other sections, and a condition at the end.
+                .OrderBy(static section => section.Key.Is("If"))
+                .ThenBy(static section => section.Key.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase))
                 .LastOrDefault()?.ToList() ?? [];
     }
 

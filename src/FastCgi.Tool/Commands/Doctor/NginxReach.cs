@@ -41,15 +41,18 @@ internal static class NginxReach
 
     /// <summary>Finds guards of a path that miss other spellings, which the application accepts.</summary>
     public static IEnumerable<Seen> FindPassedGuards(NginxPlace place)
-        => from location in IsMain(place) ? place.InServer("location") : []
+        => from location in place.InServer("location")
            let guard = location.Block.Find(IsGuard)
-           where location.First is not null && guard is not null && place.Get(guard.Name)?.First is null or "off"
+           where location.First is not null && guard is not null && IsMain(place)
+               && place.Get(guard.Name)?.First is null or "off"
            let path = ReadPath(location)
            where NginxLocations.Find((Directive)place.Site!, path).FirstOrDefault() == location
                // The application has the path, or it is closed to all.
                && (place.Serves(path) || location.Block.Exists(line => line.Is("fastcgi_pass", place.Pass.First!))
                    || guard.Is("return") || (guard.Is("deny", "all") && location.Find("allow") is null))
-           let other = new[] { path.ToUpperInvariant(), path + "/" }.FirstOrDefault(place.Serves)
+           let length = place.Base is { } start && Place.IsBelow(path, start) ? start.Length : 0
+           let capitals = path[..length] + path[length..].ToUpperInvariant()
+           let other = new[] { capitals, path + "/" }.FirstOrDefault(place.Serves)
            // An application that learns the user can refuse others itself.
            where other is not null && location.Find("fastcgi_param", "AUTH_TYPE") is null
            select new Seen(location.Where, $"{location.Text} guards {path}, but not {other}",

@@ -33,13 +33,13 @@ internal static class NginxTrust
 
     /// <summary>Finds constants that claim https for requests that arrive over http.</summary>
     public static IEnumerable<Directive> FindConstantScheme(NginxPlace place)
-        => place.Balancers.Count > 0 || IsClosed(place)
+        => IsClosed(place)
             || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen) is not null
                 ? []
                 : FindConstants(place);
 
     private static IEnumerable<Directive> FindConstants(NginxPlace place)
-        => IsOnlyTls(place) || place.Get("ssl", "on") is not null
+        => IsOnlyTls(place) || place.Get("ssl", "on") is not null || place.Balancers.Count > 0
             || NginxReach.FindRefusal(place, ReadPlain) is not null
             || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect) is not null
                 ? []
