@@ -14,10 +14,17 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static readonly Regex s_setsAuthorization =
         new(@"(^|[\[,])\s*(E|env)=HTTP_AUTHORIZATION:", RegexOptions.IgnoreCase);
 
+    private static readonly Regex s_start = new(@"^\^?((?:/[\w-]+)*)");
+    private static readonly Regex s_setsHttps = new(@"^(.*[\[,]\s*(E|env)=)?HTTPS\b");
+
     /// <summary>Whether the path is mapped to a file. <c>ProxyPass</c> takes the request before that.</summary>
     private readonly bool _isFile = pass.Is("SetHandler")
         || (pass.FindAround("Directory") ?? pass.FindAround("Files")) is not null
         || (pass.Is("RewriteRule") && pass.FindAround("VirtualHost") is null);
+
+    /// <summary>The path, or that with which a pattern begins.</summary>
+    private readonly string _start
+        = pass.Is("ProxyPassMatch") ? s_start.Match(pass.First!).Groups[1].Value : path.TrimEnd('/');
 
     public override string Path => path;
     public override string FastCgiLines => $"ProxyPass \"{path}\" "
@@ -54,8 +61,12 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         && !value.Equals("off", StringComparison.OrdinalIgnoreCase);
 
     public bool SetsHttps => Visible.Any(static directive
-        => directive.Name.StartsWith("SetEnv", StringComparison.OrdinalIgnoreCase)
-            && directive.Arguments.Any(static word => word.StartsWith("HTTPS", StringComparison.Ordinal)));
+        => (directive.Name.Contains("SetEnv", StringComparison.OrdinalIgnoreCase) || directive.Is("RewriteRule"))
+            && directive.Arguments.Any(static word => s_setsHttps.IsMatch(word)));
+
+    /// <summary>Whether the place is for scripts, such as <c>\.php$</c>.</summary>
+    public bool IsOfScripts => Pass.Around.Prepend(Pass).Any(static line => line.IsAny("ProxyPassMatch", "FilesMatch")
+        && line.First?.Contains("\\.") == true);
 
     public bool PassesAuthorization => (IsOn("CGIPassAuth") && MisplacedAuthorization is null)
         || Visible.Any(set => Applies(set) && set.Name.StartsWith("SetEnvIf", StringComparison.OrdinalIgnoreCase)
@@ -135,7 +146,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     /// <summary>The directive of the virtual host, or of the whole server.</summary>
     public Directive? FindGlobal(string name) => Visible.LastOrDefault(directive => directive.Is(name)
         && directive.First is not null
-        && directive.Around.SkipLast(1).All(static section => section.IsAny("VirtualHost", "IfModule")));
+        && directive.Around.SkipLast(1).All(static section => section.IsAny(s_hosts)));
 
     public Directive? FindEncodedSlashes()
         => FindGlobal("AllowEncodedSlashes") is { } line && line.Is(line.Name, "NoDecode") ? line : null;
@@ -238,7 +249,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public bool IsAround(Directive section) => Pass.Around.Contains(section) || section.Name.ToLowerInvariant() switch
     {
         "location" when section.First is "~" => Matches(section.Arguments.ElementAtOrDefault(1) ?? ""),
-        "location" => IsBelow(path.TrimEnd('/'), section.First ?? ""),
+        "location" => IsBelow(_start, section.First ?? ""),
         "locationmatch" => Matches(section.First ?? ""),
         "ifmodule" => section.First is not ['!', ..],
         "virtualhost" or "ifversion" or "ifdefine" or "ifdirective" or "iffile" => true,

@@ -45,11 +45,23 @@ internal static class ApacheReach
         });
     }
 
+    /// <summary>Finds guards of a path that miss other spellings, which the application accepts.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(ApachePlace place)
+        => from section in place.Find("Require").Any(IsGuard) ? [] : place.Visible
+           let path = section.First ?? ""
+           where section.Is("Location") && section.Find("SetHandler") is null && section.Block.Exists(IsGuard)
+               && !path.Contains('.') && path.Any(char.IsLower) && place.Serves(path)
+           let length = place.Base!.Length
+           select new Seen(section.Where,
+               $"{section.Text} guards {path}, but not {path[..length]}{path[length..].ToUpperInvariant()}",
+               Fix: $"<LocationMatch \"(?i)^{path.TrimEnd('/')}(/|$)\">");
+
     /// <summary>Finds the line that removes the application's cookies.</summary>
     public static Directive? FindHiddenCookies(ApachePlace place) => place.Find("Header").LastOrDefault(static line
         => line.Arguments.Take(3).Contains("unset", StringComparer.OrdinalIgnoreCase)
         && line.Arguments.Contains("Set-Cookie", StringComparer.OrdinalIgnoreCase)
-        && !line.Around.Any(static block => block.Is("If")));
+        && !line.Around.Any(static block => block.Is("If")
+            || (block.IsAny("Files", "FilesMatch") && !Covers(block, "/x"))));
 
     /// <summary>Finds a cache that gives the page of one user to others.</summary>
     public static Directive? FindSharedCache(ApachePlace place) => place.Visible.FirstOrDefault(line
@@ -72,7 +84,10 @@ internal static class ApacheReach
     private static bool IsDenial(Directive line)
         => line.Is("Require", "all", "denied") || line.Is("Deny", "from", "all");
 
-    private static bool IsRefusal(string flags)
+    private static bool IsGuard(Directive line)
+        => IsDenial(line) || (line.Is("Require") && !line.Is("Require", "all", "granted"));
+
+    public static bool IsRefusal(string flags)
         => Regex.IsMatch(flags, @"\b(F|forbidden|G|gone|R(edirect)?=[45]\d\d)\b");
 
     private static bool HasConditions(Directive rule) => rule.Parent!.Block is var lines

@@ -20,6 +20,8 @@ internal sealed class ApacheTrust
     private static readonly Regex s_flag = new(
         @"(?:^|[\[,])\s*(?:E|env)=(?<unset>!)?(?<name>\w+)(?::(?<value>[^,\]]*))?", IgnoreCase);
     private static readonly Regex s_or = new(@"\b(OR|ornext)\b", IgnoreCase);
+    private static readonly Regex s_comparison = new(
+        @"^['""]?([\w.-]*)['""]? ?(==?|!=|-eq|-ne) ?['""]?([\w.-]*)['""]?$");
     // Apache itself sets the others after these directives.
     private static readonly Regex s_settable = new("^(HTTPS|REMOTE_USER|AUTH_TYPE|PATH_BASE|SSL_\\w+)$");
 
@@ -35,9 +37,10 @@ internal sealed class ApacheTrust
 
     // The last line by which a client chooses a variable; null for one that no client chooses.
     private readonly Dictionary<string, Directive?> _chosen = new(StringComparer.Ordinal);
-    // The lines that set constants for each stranger, with their values.
+    // The lines that set constants for each stranger, with their values, which are empty for what no stranger has.
     private readonly Dictionary<string, (Directive Line, string Value)> _constants = new(StringComparer.Ordinal);
     private readonly Directive? _forged;
+    private readonly Chance _isRefused;
     private readonly bool _isClosed;
 
     private ApacheTrust(ApachePlace place)
@@ -45,16 +48,6 @@ internal sealed class ApacheTrust
         var networks = place.Visible.Where(static line => line.IsAny(s_balancers))
             .SelectMany(static line => line.Arguments).ToList();
         _forged = networks.Count == 0 || Stranger.AreEverybody(networks) ? place.FindGlobal("RemoteIPHeader") : null;
-        var rules = place.Find("Require").ToList();
-        _isClosed = (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
-            || (!rules.Exists(static line => line.Is("Require", "all", "granted"))
-                && rules.Exists(line => line.Arguments switch
-                {
-                    ["expr", .. var words] => TestExpression(string.Join(' ', words)) == Chance.Never,
-                    ["local"] => _forged is null,
-                    ["ip", .. var allowed] => _forged is null && !Stranger.AreEverybody(allowed),
-                    _ => false,
-                }));
         var lines = place.Visible.Where(line => place.Applies(line)
             && (!line.Is("RewriteRule") || place.IsOn("RewriteEngine"))).ToList();
         foreach (var line in s_order.SelectMany(name => lines.Where(line => line.Is(name))))
@@ -63,6 +56,13 @@ internal sealed class ApacheTrust
         if (lines.FindLast(static line => line.Is("RequestHeader") && line.Arguments is [_, var name, var value, ..]
             && name.Equals("Host", StringComparison.OrdinalIgnoreCase) && s_header.IsMatch(value)) is { } last)
             _chosen["HTTP_HOST"] = last;
+
+        _isRefused = Any(lines.Select(TestRefusal));
+        _isClosed = _isRefused == Chance.Always
+            || (TestAccess(place) == Chance.Never
+                && !place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any")))
+            || (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
+            || (place.UsesTls && place.Find("SSLVerifyClient").LastOrDefault() is { First: "require" });
     }
 
     /// <summary>Finds the <c>RemoteIPHeader</c> that everybody may set.</summary>
@@ -72,17 +72,31 @@ internal sealed class ApacheTrust
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(ApachePlace place)
         => new ApacheTrust(place) is not { _isClosed: false } trust ? [] : trust._chosen
+            // A header decides which requests get the constant.
+            .Append(new("HTTPS", trust._isRefused == Chance.Chosen ? FindHttps(trust, place) : null))
             .Where(static pair => Stranger.Trusts(pair.Key) && pair.Value is not null)
-            .Select(static pair => Stranger.See(pair.Value!, pair.Key));
+            .Select(static pair => Stranger.See(pair.Value!, pair.Key) with { Fix = FindFix(pair.Key) });
 
     /// <summary>Finds <c>HTTPS on</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(ApachePlace place)
+        => new ApacheTrust(place) is { _isClosed: false, _isRefused: not Chance.Chosen } trust
+            ? FindHttps(trust, place)
+            : null;
+
+    private static Directive? FindHttps(ApacheTrust trust, ApachePlace place)
         => place.UsesTls || place.FindGlobal("RemoteIPHeader") is not null
             || place.Host?.Arguments.All(static address => address.EndsWith(":443", StringComparison.Ordinal)) == true
-            || new ApacheTrust(place) is not { _isClosed: false } trust
             || trust._constants.GetValueOrDefault("HTTPS") is not (var line, ['o' or 'O', 'n' or 'N'] or "1")
                 ? null
                 : line;
+
+    private static string? FindFix(string parameter) => parameter switch
+    {
+        "HTTPS" => null,
+        "REMOTE_ADDR" => "# instead of this line:\nRemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 192.0.2.10",
+        _ => "# remove this line, or let only the load balancer choose:\n"
+            + $"ProxyFCGISetEnvIf \"%{{CONN_REMOTE_ADDR}} != '192.0.2.10'\" !{parameter}",
+    };
 
     private void Execute(Directive line)
     {
@@ -102,9 +116,7 @@ internal sealed class ApacheTrust
                 => (Chance.Always, [$"{name}={string.Join(' ', values)}"]),
             _ => (Chance.Never, (IEnumerable<string>)[]),
         };
-        var condition = chance;
-        foreach (var section in line.Around.Where(static section => section.IsAny("If", "ElseIf")))
-            condition = Stranger.Both(condition, TestExpression(string.Join(' ', section.Arguments)));
+        var condition = Stranger.Both(chance, TestSections(line));
         foreach (var word in words)
             Assign(line, word, condition);
     }
@@ -112,11 +124,13 @@ internal sealed class ApacheTrust
     private void Assign(Directive line, string word, Chance chance)
     {
         var name = word.Split('=')[0].TrimStart('!');
-        var value = word[Math.Min(word.Length, word.IndexOf('=') + 1)..];
+        var value = word.Split('=', 2) is [_, var text] ? text : "1";
         var isLast = line.Is("ProxyFCGISetEnvIf");
         if (chance == Chance.Always)
-            _constants[name] = (line, value);
-        else if (chance != Chance.Never && !isLast)
+            _constants[name] = (line, word.StartsWith('!') ? "" : value);
+        else if (chance == Chance.Never)
+            _constants.TryAdd(name, (line, ""));
+        else if (!isLast)
             _constants.Remove(name);
         var isOfClient = chance == Chance.Chosen || s_header.IsMatch(value) || Uses(value);
         if (chance == Chance.Never || (!isLast && Stranger.Trusts(name) && !s_settable.IsMatch(name)))
@@ -127,6 +141,79 @@ internal sealed class ApacheTrust
             _chosen[name] = null;
     }
 
+    /// <summary>Whether strangers are allowed. The last section with rules replaces those before it.</summary>
+    private Chance TestAccess(ApachePlace place)
+    {
+        var rules = FindRules("Require", "RequireAll", "RequireAny", "RequireNone");
+        var lines = FindRules("Order", "Allow", "Deny");
+        var isOpen = lines.Exists(static line => line.Is("Order", "allow,deny") || line.Is("Deny", "from", "all"))
+            ? Any(lines.Where(static line => line.Is("Allow")).SelectMany(static line => line.Arguments.Skip(1))
+                .Select(host => host is ['e', 'n', 'v', '=', .. var name] ? TestVariable(name) : TestNetworks([host])))
+            : Chance.Always;
+        return rules.Count > 0 ? Stranger.Both(Any(rules.Select(TestRule)), isOpen) : isOpen;
+
+        List<Directive> FindRules(params string[] names)
+            => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(place.IsAround)
+                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
+                    && TestSections(line) == Chance.Always)
+                .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion")))
+                // A location is merged after other sections, and a condition at the end.
+                .OrderBy(static section => section.Key.Is("If"))
+                .ThenBy(static section => section.Key.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase))
+                .LastOrDefault()?.ToList() ?? [];
+    }
+
+    private Chance TestRule(Directive rule) => (rule.Name.ToLowerInvariant(), rule.Arguments) switch
+    {
+        ("requireall", _) => rule.Block.Select(TestRule).Aggregate(Chance.Always, Stranger.Both),
+        ("requireany", _) => Any(rule.Block.Select(TestRule)),
+        (_, ["all", var answer]) => answer == "granted" ? Chance.Always : Chance.Never,
+        (_, ["expr", .. var text]) => TestExpression(string.Join(' ', text)),
+        (_, ["env", .. var names]) => Any(names.Select(TestVariable)),
+        (_, ["local"] or ["host" or "forward-dns", ..]) => TestNetworks([]),
+        (_, ["ip", .. var networks]) => TestNetworks(networks),
+        _ => Chance.Open,
+    };
+
+    private Chance TestNetworks(string[] networks) => (Stranger.AreEverybody(networks), _forged) switch
+    {
+        (true, _) => Chance.Always,
+        (_, null) => Chance.Never,
+        _ => Chance.Chosen,
+    };
+
+    /// <summary>Whether a variable is set.</summary>
+    private Chance TestVariable(string name)
+    {
+        if (_chosen.GetValueOrDefault(name) is not null)
+            return Chance.Chosen;
+        if (!_constants.TryGetValue(name, out var constant))
+            return Chance.Open;
+        return constant.Value.Length > 0 ? Chance.Always : Chance.Never;
+    }
+
+    private static Chance Any(IEnumerable<Chance> all)
+        => Stranger.Negate(all.Select(Stranger.Negate).Aggregate(Chance.Always, Stranger.Both));
+
+    /// <summary>Whether the sections around a line apply to all methods.</summary>
+    private Chance TestSections(Directive line) => line.Around.Select(section => section.Name.ToLowerInvariant() switch
+    {
+        "if" or "elseif" => TestExpression(string.Join(' ', section.Arguments)),
+        "else" => Stranger.Negate(TestExpression(string.Join(' ', section.Parent!.Block
+            .TakeWhile(block => block != section).LastOrDefault(static block => block.Is("If"))?.Arguments ?? []))),
+        "limit" or "limitexcept" => Chance.Open,
+        _ => Chance.Always,
+    }).Aggregate(Chance.Always, Stranger.Both);
+
+    /// <summary>Whether a line refuses all requests, or redirects them to https.</summary>
+    private Chance TestRefusal(Directive line)
+        => line.Is("RewriteRule") && line.Arguments is [var pattern, var target, .. var flags]
+            && Place.Everything.IsMatch(pattern) && Stranger.Both(TestRules(line), TestSections(line)) is var chance
+            && (target.StartsWith("https:", StringComparison.Ordinal)
+                || (chance == Chance.Always && flags.Any(ApacheReach.IsRefusal)))
+                ? chance
+                : Chance.Never;
+
     private bool Uses(string text)
         => s_variable.Matches(text).Any(match => _chosen.GetValueOrDefault(match.Groups["name"].Value) is not null);
 
@@ -134,7 +221,7 @@ internal sealed class ApacheTrust
     private Chance TestSource(string source, string pattern)
     {
         if (source.Equals("Remote_Addr", StringComparison.OrdinalIgnoreCase))
-            return _forged is not null ? Chance.Chosen : TestAddress(pattern);
+            return _forged is not null ? Chance.Chosen : TestText(Stranger.Address, pattern);
         if (s_ofRequest.Contains(source, StringComparer.OrdinalIgnoreCase))
             return pattern is ".*" or ".+" or "." or "^" or "" ? Chance.Always : Chance.Open;
         // Variables that were set before have precedence over headers, which do not contain underscores.
@@ -143,8 +230,12 @@ internal sealed class ApacheTrust
             : Chance.Open;
     }
 
-    private static Chance TestAddress(string pattern)
-        => Place.TryMatch(pattern, Stranger.Address) == true ? Chance.Always : Chance.Never;
+    private static Chance TestText(string text, string pattern) => pattern switch
+    {
+        ['!', .. var rest] => Stranger.Negate(TestText(text, rest)),
+        ['=', .. var literal] => text == literal ? Chance.Always : Chance.Never,
+        _ => Place.TryMatch(pattern, text) == true ? Chance.Always : Chance.Never,
+    };
 
     /// <summary>The conditions of a <c>RewriteRule</c>, of which <c>[OR]</c> joins neighbors.</summary>
     private Chance TestRules(Directive rule)
@@ -170,15 +261,25 @@ internal sealed class ApacheTrust
             return TestExpression(pattern);
         var isForged = _forged is not null && !subject.Contains("CONN_", StringComparison.Ordinal);
         if (!isForged && Regex.IsMatch(subject, "^%{(CONN_)?REMOTE_(ADDR|HOST)}$"))
-            return pattern is ['!', .. var rest] ? Stranger.Negate(TestAddress(rest)) : TestAddress(pattern);
-        return s_header.IsMatch(subject) || Uses(subject) ? Chance.Chosen : Chance.Open;
+            return TestText(Stranger.Address, pattern);
+        if (s_header.IsMatch(subject) || Uses(subject))
+            return Chance.Chosen;
+        return s_variable.Match(subject) is { Success: true, Groups: var groups } && groups[0].Value == subject
+            && _constants.TryGetValue(groups["name"].Value, out var constant)
+                ? TestText(constant.Value, pattern)
+                : Chance.Open;
     }
 
     private Chance TestExpression(string text)
     {
         text = s_pattern.Replace(text, "RX");
         text = s_header.Replace(text, Header);
-        text = s_variable.Replace(text, match => Uses(match.Value) ? Header : "OTHER");
+        text = s_variable.Replace(text, match => TestVariable(match.Groups["name"].Value) switch
+        {
+            Chance.Chosen => Header,
+            Chance.Open => "?",
+            _ => $"'{_constants[match.Groups["name"].Value].Value}'",
+        });
         var words = s_word.Matches(text).Select(static match => match.Value.Trim());
         return Stranger.Test(words.Where(static word => word.Length > 0), Test);
 
@@ -188,6 +289,8 @@ internal sealed class ApacheTrust
                 return Chance.Chosen;
             if (atom.Equals("true", StringComparison.OrdinalIgnoreCase))
                 return Chance.Always;
+            if (s_comparison.Match(atom) is { Success: true, Groups: var parts })
+                return TestText(parts[1].Value, (parts[2].Value is "!=" or "-ne" ? "!=" : "=") + parts[3].Value);
             if (!Regex.IsMatch(atom, @"\bREMOTE_(ADDR|HOST)|CONN_REMOTE_ADDR|(^|\s)-R\b"))
                 return Chance.Open;
             var networks = Regex.Matches(atom, @"[\d.:a-f]+/\d+").Select(static match => match.Value);

@@ -66,6 +66,9 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     /// <summary>The networks whose addresses for clients nginx trusts.</summary>
     public IReadOnlyList<Directive> Balancers { get; } = pass.GetInnermost("set_real_ip_from");
 
+    /// <summary>Whether clients' addresses arrive in the PROXY protocol.</summary>
+    public bool AcceptsProxy => Listens.Any(static listen => listen.Arguments.Contains("proxy_protocol"));
+
     public bool TrustsEverybody => Stranger.AreEverybody(Balancers.Select(static line => line.First ?? ""));
 
     public IEnumerable<Directive> Listens => Pass.GetAll("listen");
@@ -170,8 +173,13 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         && InServer("try_files").All(files => files.Arguments.LastOrDefault() != Prefix);
 
     /// <summary>Whether a directive authenticates the user.</summary>
-    public bool ChecksUser
-        => s_checks.Any(check => GetUnless(check, "off") is not null) || Get("ssl_verify_client", "on") is not null;
+    public bool ChecksUser => HasCertificate
+        ? Get("ssl_verify_client")?.First is "on" or "optional"
+        : s_checks.Any(check => GetUnless(check, "off") is not null)
+            && (Get("satisfy", "any") is null || Pass.GetInnermost("allow", "deny").Count == 0);
+
+    /// <summary>Whether the user is that of a client certificate.</summary>
+    public bool HasCertificate => Set("REMOTE_USER")?.Arguments[1].Contains("ssl_client_") == true;
 
     /// <summary>Finds the line that passes headers with underscores, and the line that drops them.</summary>
     public IEnumerable<Seen> FindUnderscores()
@@ -188,12 +196,16 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     /// <summary>Finds pages for errors that the application serves, although it gets the URL that failed.</summary>
     public IEnumerable<Seen> FindErrorPages(bool isRefused)
-        => !PassesOriginal("REQUEST_URI", "request_uri") ? [] : InServer("error_page")
-            .Where(page => page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
-                && Serves(page.Arguments[^1])
-                // A named location usually serves the requests that match no file.
-                && (isRefused || page.Arguments[^1][0] != '@'))
-            .See(static page => $"the application serves '{page.Text}'");
+        => from page in InServer("error_page")
+           where page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
+               && Serves(page.Arguments[^1])
+           let isNamed = page.Arguments[^1][0] == '@'
+           where PassesOriginal("REQUEST_URI", "request_uri") || (isNamed && PassesOriginal("REQUEST_URI", "uri"))
+           // A named location usually serves the requests that match no file.
+           where !isNamed || (isRefused && root.All.Any(line => NginxReach.IsGuard(line)
+               && (line.Around.Contains(page.Parent) || page.Around.Contains(line.Parent))))
+           select new Seen(page.Where, $"the application serves '{page.Text}'",
+               Fix: isNamed ? "fastcgi_param REQUEST_URI /refused;" : null);
 
     /// <summary>Finds a <c>rewrite</c> that changes the URL without redirecting the client.</summary>
     public Directive? FindUnseenRewrite() => !PassesOriginal("REQUEST_URI", "request_uri") ? null
@@ -223,7 +235,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public IEnumerable<Seen> FindTrustedBalancer()
     {
         if (LacksParameters || Tls is not null
-            || Pass.GetAll("set_real_ip_from").FirstOrDefault() is not { } balancer
+            || Balancers is not [var balancer, ..]
             || GetParameter("HTTPS").Any(static value => value != "$https")
             || GetParameter("REQUEST_SCHEME").Any(static value => value != "$scheme"))
             return [];

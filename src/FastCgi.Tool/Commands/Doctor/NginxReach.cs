@@ -6,19 +6,21 @@ internal static class NginxReach
     // The second one is of ngx_headers_more.
     private static readonly string[] s_removals = ["fastcgi_hide_header", "more_clear_headers"];
 
-    /// <summary>Finds a line that refuses all requests of a kind.</summary>
-    /// <param name="least">The least status of a refusal.</param>
-    public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known, int least = 400)
+    private static readonly Regex s_file = new(@"\.|php|/wp-");
+
+    /// <summary>Finds a line that refuses all requests of a kind, or those that their senders choose.</summary>
+    public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known,
+        Predicate<Directive>? isRefusal = null, Chance chance = Chance.Always)
     {
         var conditions = place.InServer("if").Where(condition => condition.Parent is { } block
-            && place.Pass.Around.Contains(block) && condition.Block.Exists(line => IsRefusal(line, least))).ToList();
+            && place.Pass.Around.Contains(block) && condition.Block.Exists(isRefusal ?? IsRefusal)).ToList();
         var values = conditions.Count > 0 ? place.Read(known) : null;
-        return conditions.Find(condition => values!.Test(condition) == Chance.Always);
+        return conditions.Find(condition => values!.Test(condition) == chance);
     }
 
     /// <summary>Finds lines that refuse methods, such as those of APIs.</summary>
     public static IEnumerable<Seen> FindRefusedMethods(NginxPlace place)
-        => Place.FindRefused(method => FindRefusal(place, name => ReadMethod(name, method))
+        => IsPart(place) ? [] : Place.FindRefused(method => FindRefusal(place, name => ReadMethod(name, method))
             ?? place.Pass.Around.SelectMany(static block => block.Block).FirstOrDefault(line => line.Is("limit_except")
                 && !line.Arguments.Contains(method, StringComparer.OrdinalIgnoreCase)
                 && line.Find("deny", "all") is not null));
@@ -34,7 +36,41 @@ internal static class NginxReach
             => name is "uri" or "document_uri" or "request_uri" ? "/x" : null))
             return line;
         return Find(place, path) is { } location && (location.Find("deny", "all") is not null
-            || location.Block.Exists(static inner => IsRefusal(inner, 400))) ? location : null;
+            || location.Block.Exists(IsRefusal)) ? location : null;
+    }
+
+    /// <summary>Finds guards of a path that miss other spellings, which the application accepts.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(NginxPlace place)
+        => from location in place.InServer("location")
+           let guard = location.Block.Find(IsGuard)
+           where location.First is not null && guard is not null && IsMain(place)
+               && place.Get(guard.Name)?.First is null or "off"
+           let path = ReadPath(location)
+           where NginxLocations.Find((Directive)place.Site!, path).FirstOrDefault() == location
+               // The application has the path, or it is closed to all.
+               && (place.Serves(path) || location.Block.Exists(line => line.Is("fastcgi_pass", place.Pass.First!))
+                   || guard.Is("return") || (guard.Is("deny", "all") && location.Find("allow") is null))
+           let length = place.Base is { } start && Place.IsBelow(path, start) ? start.Length : 0
+           let capitals = path[..length] + path[length..].ToUpperInvariant()
+           let other = new[] { capitals, path + "/" }.FirstOrDefault(place.Serves)
+           // An application that learns the user can refuse others itself.
+           where other is not null && location.Find("fastcgi_param", "AUTH_TYPE") is null
+           select new Seen(location.Where, $"{location.Text} guards {path}, but not {other}",
+               Fix: $"location ~* ^{path.TrimEnd('/')}(/|$) {{");
+
+    /// <summary>Whether a line refuses clients, other than from files.</summary>
+    public static bool IsGuard(Directive line)
+        => (line.Is("deny") || line is { Name: "return", First: "401" or "403" or "404" }
+            or { Name: "auth_basic" or "auth_request" or "auth_jwt", First: not "off" })
+            && !line.Around.Any(static block => block.Is("location") && s_file.IsMatch(block.Text));
+
+    /// <summary>A path of a location; of a pattern, with its first alternatives.</summary>
+    private static string ReadPath(Directive location)
+    {
+        var words = string.Concat(location.Arguments);
+        return words[0] == '~'
+            ? Regex.Replace(Regex.Replace(words[1..], @"\((?:\?:)?([^|()]*)[^()]*\)", "$1"), @"[\^$?]", "")
+            : words.TrimStart('=', '^', '~');
     }
 
     /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>
@@ -56,7 +92,7 @@ internal static class NginxReach
         : place.Pass.Parent!.Block.Find(static line => line is { Name: "try_files", Arguments: [.., ['=', ..]] });
 
     /// <summary>Finds the line that removes the application's cookies, unless they are not to be cached.</summary>
-    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached ? null
+    public static Directive? FindHiddenCookies(NginxPlace place) => place.IsCached || IsPart(place) ? null
         : s_removals.SelectMany(name => place.Pass.GetInnermost(name)).FirstOrDefault(static line
             => line.Arguments.Contains("Set-Cookie", StringComparer.OrdinalIgnoreCase));
 
@@ -82,8 +118,17 @@ internal static class NginxReach
     public static bool IsOfScripts(NginxPlace place)
         => place.Location is [['~', ..], ..] && string.Concat(place.Location).Contains("\\.");
 
-    private static bool IsRefusal(Directive line, int least) => line.Is("return")
-        && int.TryParse(line.First, CultureInfo.InvariantCulture, out var status) && status >= least;
+    public static bool IsRedirect(Directive line) => line is { Name: "return", First: ['3', _, _] }
+        || (line.Is("rewrite")
+            && line.Arguments is [var from, .., ['h', 't', 't', 'p', ..] or "redirect" or "permanent"]
+            && Place.Everything.IsMatch(from));
+
+    private static bool IsRefusal(Directive line) => line.Is("return") && line.First is ['4' or '5', _, _];
+
+    /// <summary>Whether another place has the application's ordinary requests.</summary>
+    private static bool IsPart(NginxPlace place) => place.IsGuard || (!place.Serves("/x")
+        && place.All.OfType<NginxPlace>().Any(other => other.IsFastCgi && other.Site == place.Site
+            && other.Serves("/x")));
 
     /// <summary>The variables of a request with a certain method.</summary>
     private static string? ReadMethod(string name, string method) => name switch

@@ -12,7 +12,8 @@ internal static class NginxTrust
         "^cookie_(no_?(cache|store)|skip|bypass|lang|theme|currency|consent|php|wordpress|wp_|comment_author|"
         + "jsession|laravel|drupal|joomla|django|rails|connect)", IgnoreCase);
 
-    private static readonly Regex s_static = new(@"css|\bjs\b|static|assets|images|/(lib|fonts|_framework|_content)\b");
+    private static readonly Regex s_static = new(
+        @"css|\bjs\b|static|assets|images|/(public|lib|fonts|_framework|_content)\b");
 
     /// <summary>Finds the first of the networks that contain everybody.</summary>
     public static Directive? FindBalancer(NginxPlace place)
@@ -25,25 +26,36 @@ internal static class NginxTrust
             // The line that trusts everybody is reported.
             .Where(line => line.Arguments[1].Trim('{', '}', '$') != "remote_addr"
                 && place.Values.Get(line.Arguments[1]).IsOfClient)
+            // A header decides which requests get the constant.
+            .Concat(isWanted("HTTPS") && NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen)
+                is not null ? FindConstants(place) : [])
             .Select(static line => Stranger.See(line, line.First!));
 
     /// <summary>Finds constants that claim https for requests that arrive over http.</summary>
     public static IEnumerable<Directive> FindConstantScheme(NginxPlace place)
-    {
-        var isPlain = !place.Listens.Any() || place.Listens.Any(listen => !NginxPlace.IsTls(listen));
-        if (!isPlain || place.Get("ssl", "on") is not null || place.Balancers.Count > 0 || IsClosed(place)
-            || NginxReach.FindRefusal(place, static name => name switch
-            {
-                "scheme" => "http",
-                "https" => "",
-                "server_port" => "80",
-                _ => null,
-            }, 300) is not null)
-            return [];
+        => IsClosed(place)
+            || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen) is not null
+                ? []
+                : FindConstants(place);
 
-        return place.Effective("HTTPS").Concat(place.Effective("REQUEST_SCHEME"))
-            .Where(line => place.Values.Get(line.Arguments[1]).Texts.IsSubsetOf(["on", "1", "https"]));
-    }
+    private static IEnumerable<Directive> FindConstants(NginxPlace place)
+        => IsOnlyTls(place) || place.Get("ssl", "on") is not null || place.Balancers.Count > 0
+            || NginxReach.FindRefusal(place, ReadPlain) is not null
+            || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect) is not null
+                ? []
+                : place.Effective("HTTPS").Concat(place.Effective("REQUEST_SCHEME"))
+                    .Where(line => place.Values.Get(line.Arguments[1]).Texts.IsSubsetOf(["on", "1", "https"]));
+
+    private static bool IsOnlyTls(NginxPlace place) => place.Listens.Any() && place.Listens.All(NginxPlace.IsTls);
+
+    /// <summary>The variables of a request that arrives over http.</summary>
+    private static string? ReadPlain(string name) => name switch
+    {
+        "scheme" => "http",
+        "https" => "",
+        "server_port" => "80",
+        _ => null,
+    };
 
     /// <summary>Finds a cache that gives the page of one user to others.</summary>
     public static Directive? FindSharedCache(NginxPlace place)
@@ -78,11 +90,12 @@ internal static class NginxTrust
     /// <summary>Whether no stranger reaches the place, because of its addresses or its lines.</summary>
     private static bool IsClosed(NginxPlace place)
     {
-        if (place.Listens.Any() && place.Listens.All(static listen => Stranger.IsLocal(listen.First ?? "")))
+        if ((place.Listens.Any() && place.Listens.All(static listen => Stranger.IsLocal(listen.First ?? "")))
+            || (IsOnlyTls(place) && place.Get("ssl_verify_client", "on") is not null))
             return true;
-
         var access = place.Pass.GetInnermost("allow", "deny");
         return (access.Any(static line => line.Is("deny", "all")) && !place.TrustsEverybody
+                && place.Get("satisfy", "any") is null
                 && !Stranger.AreEverybody(
                     access.Where(static line => line.Is("allow")).Select(static line => line.First ?? "")))
             || NginxReach.FindRefusal(place, static _ => null) is not null;

@@ -39,6 +39,7 @@ internal sealed class NginxValues
     private static readonly Regex s_variable = new(@"\$(\{(?<name>\w+)\}|(?<name>\w+))");
     private static readonly Regex s_group = new(@"\(\?P?<(?<name>\w+)>");
     private static readonly Regex s_literal = new(@"\G(\\[^\w]|[\w:/,@=;%#&<>""' -](?![*?{]))");
+    private static readonly Regex s_secret = new(@"^(?=.*\d)(?=.*[A-Za-z])[\w+/=-]{16,}$");
     private static readonly Regex s_ofClient = new(
         "^(http|arg|cookie|proxy_protocol)_|"
         + "^(args|query_string|request_body|content_type|proxy_add_x_forwarded_for)$",
@@ -236,6 +237,9 @@ internal sealed class NginxValues
     {
         if (!text.Contains(Client) && !text.Contains(Open))
             return text.Equals(literal, StringComparison.OrdinalIgnoreCase);
+        // No stranger knows a secret.
+        if (text is [Client] && s_secret.IsMatch(literal))
+            return false;
         var form = Regex.Escape(text).Replace($"{Client}", ".*").Replace($"{Open}", ".*");
         const RegexOptions Options = RegexOptions.IgnoreCase | RegexOptions.NonBacktracking;
         return Regex.IsMatch(literal, $"^{form}$", Options) ? null : false;
@@ -251,6 +255,8 @@ internal sealed class NginxValues
 
         // What is known at the start of the text must fit the start of the pattern, and likewise at the end.
         var start = pattern is ['^', .. var rest] ? ReadLiteral(rest) : "";
+        if (start.Length is > 0 and var length && length <= first && pattern.Replace("\\", "") == "^" + start)
+            return text.StartsWith(start, StringComparison.OrdinalIgnoreCase);
         var known = text[..Math.Min(first, start.Length)];
         var end = pattern is [.. var before, '$'] && !before.EndsWith('\\') ? ReadEnd(before) : "";
         var last = text[(text.LastIndexOfAny([Client, Open]) + 1)..];

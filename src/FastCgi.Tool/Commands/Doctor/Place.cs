@@ -16,6 +16,9 @@ internal abstract class Place(Directive pass)
     /// <summary>Files of applications.</summary>
     public static readonly string[] Files = ["/css/site.css", "/js/app.js"];
 
+    /// <summary>A pattern of all paths.</summary>
+    public static readonly Regex Everything = new(@"^\^?/?\??\(?(\.[*+])?\)?\$?$");
+
     public Directive Pass => pass;
     public virtual string Where => pass.Where;
     public virtual string Path => "/";

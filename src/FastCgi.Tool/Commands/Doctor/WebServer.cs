@@ -17,7 +17,7 @@ internal sealed record WebServer(
     [
         new("apache", ApachePlace.Find, ["/etc/apache2/apache2.conf", "/etc/httpd/conf/httpd.conf"],
             @"(?i)^\s*(<(VirtualHost|Location|Directory|Proxy)"
-            + @"|(ProxyPass|SetHandler|LoadModule|ServerRoot|IncludeOptional|RewriteRule)\s+\S)",
+            + @"|(ProxyPass(Match)?|SetHandler|LoadModule|ServerRoot|IncludeOptional|RewriteRule)\s+\S)",
             @"(?i)^\s*(LoadModule|ServerRoot)\b|mods-enabled",
             ["apachectl -t -f {file} -d {folder}", "apache2 -t -f {file} -d {folder}",
             "httpd -t -f {file} -d {folder}"],

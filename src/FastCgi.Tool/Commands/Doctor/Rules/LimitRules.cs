@@ -54,7 +54,8 @@ internal static class LimitRules
                     "X-Accel-Buffering is ignored while fastcgi_buffering is on")
                 : [], "fastcgi_buffering off;"),
             On<ApachePlace>(place => place.See(
-                place.IsProxyPass && place.GetOption("flushpackets") is not ("on" or "auto"),
+                place is { IsProxyPass: true, IsOfScripts: false }
+                    && place.GetOption("flushpackets") is not ("on" or "auto"),
                 $"{(place.IsBalancer ? "a BalancerMember" : "the ProxyPass line")} has no flushpackets=on"),
                 "flushpackets=on"),
             On<LighttpdPlace>(place => place.FindHeldResponse(), "server.stream-response-body = 1"),

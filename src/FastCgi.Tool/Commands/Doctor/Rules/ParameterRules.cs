@@ -76,7 +76,8 @@ internal static class ParameterRules
                 "fastcgi_pass_request_headers on;"),
             On<NginxPlace>(place => place.Set("HTTP_AUTHORIZATION", "").See(),
                 "fastcgi_param HTTP_AUTHORIZATION $http_authorization;"),
-            On<ApachePlace>(place => place.See(place is { IsWhole: true, PassesAuthorization: false },
+            On<ApachePlace>(place => place.See(
+                place is { IsWhole: true, PassesAuthorization: false, IsOfScripts: false },
                 place.MisplacedAuthorization is { } line
                     ? $"CGIPassAuth in {line.Where} is not allowed in <VirtualHost>: use <Location>"
                     : $"no CGIPassAuth On for {place.Path}"), place => place.Locate("CGIPassAuth On")),

@@ -11,6 +11,8 @@ internal static class TrustRules
 
     private const string ChosenAddress = "any client chooses the address that the application sees, with a header";
     private const string ChosenScheme = "any client chooses the scheme that the application sees, with a header";
+    private const string OtherSpelling =
+        "any client passes the guard, because the application ignores the case of paths, and a slash at the end";
     private const string SameHeader =
         "X_Auth_User is the same parameter as X-Auth-User, so a client can set or override a header that a proxy sets";
 
@@ -21,11 +23,12 @@ internal static class TrustRules
         new("client-chosen", Level.Problem, ChosenAddress, Trusted,
             On<NginxPlace>(place => NginxTrust.FindBalancer(place).See(Everybody), "set_real_ip_from 192.0.2.10;")
                 with { Page = "front-ends/nginx.md#behind-a-load-balancer" },
-            On<NginxPlace>(place => NginxTrust.FindChosen(place, name => name is "REMOTE_ADDR" or "REMOTE_PORT"), """
+            On<NginxPlace>(place => NginxTrust.FindChosen(place, name => name is "REMOTE_ADDR" or "REMOTE_PORT"),
+                place => $"""
                 fastcgi_param REMOTE_ADDR $remote_addr;
                 # behind a load balancer, in the server:
                 set_real_ip_from 192.0.2.10;
-                real_ip_header X-Forwarded-For;
+                real_ip_header {(place.AcceptsProxy ? "proxy_protocol" : "X-Forwarded-For")};
                 """),
             On<NginxPlace>(place => NginxTrust.FindChosen(place, name => name is "HTTPS" or "REQUEST_SCHEME"), $$"""
                 {{FromNginxBalancer}}
@@ -38,10 +41,12 @@ internal static class TrustRules
                 # remove this line, or accept the header only from the load balancer:
                 {FromNginxBalancer}
                 """),
+            On<NginxPlace>(NginxReach.FindPassedGuards, "") with { Effect = OtherSpelling },
             On<ApachePlace>(place => ApacheTrust.FindBalancer(place).See(
                 line => $"{line.Text} without a list of load balancers trusts everybody"),
                  "RemoteIPInternalProxy 192.0.2.10")
                 with { Page = "front-ends/apache.md#behind-a-load-balancer" },
+            On<ApachePlace>(ApacheReach.FindPassedGuards, "") with { Effect = OtherSpelling },
             On<ApachePlace>(ApacheTrust.FindChosen, $"""
                 # a condition for the load balancer:
                 {HttpsFromBalancer}
@@ -78,10 +83,14 @@ internal static class TrustRules
             On<NginxPlace>(place => place.Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } line
                 && !place.ChecksUser
                     ? line.See("AUTH_TYPE is passed, but no directive authenticates the user")
-                    : [], """
+                    : [], place => place.HasCertificate ? "ssl_verify_client on;" : """
                 auth_basic "Members";
                 auth_basic_user_file /etc/nginx/members;
                 """),
+            On<NginxPlace>(place => place.Get("ssl_verify_client", "optional_no_ca") is not null
+                ? place.Set("SSL_CLIENT_VERIFY", "SUCCESS").See()
+                : [], "fastcgi_param SSL_CLIENT_VERIFY $ssl_client_verify;")
+                with { Effect = "any client can use a certificate that it has signed" },
             On<NginxPlace>(place => place.Set("AUTH_TYPE") is null && place.Set("REMOTE_USER") is not null
                 ? place.GetUnless("auth_basic", "off").See("auth_basic without AUTH_TYPE")
                 : [], "fastcgi_param AUTH_TYPE Basic;")
