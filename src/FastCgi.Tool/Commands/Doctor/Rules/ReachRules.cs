@@ -24,7 +24,7 @@ internal static class ReachRules
             PermissionDenied,
             On<HaProxyPlace>(place => place.Chroot is { First: { } root } line
                     ? [new(place.Where, $"HAProxy runs in {root} ({line.Where}), so {place.Target} is "
-                        + root.TrimEnd('/') + place.Target)]
+                        + root.TrimEnd('/') + place.SocketPath)]
                     : [],
                 place => $"server {place.Pass.First} 127.0.0.1:9000 proto fcgi")),
 

@@ -54,9 +54,15 @@ internal static class TrustRules
                 acl from-balancer src 192.0.2.10
                 http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from-balancer
                 """) with { Page = "front-ends/haproxy.md#behind-a-load-balancer" },
+            On<HaProxyPlace>(place => HaProxyTrust.FindProxied(place).See(Everybody),
+                "tcp-request connection reject if !{ src 192.0.2.10 }") with
+                {
+                    Level = Level.Note,
+                    Effect = "any client chooses the address that the application sees, with the PROXY protocol",
+                },
             On<HaProxyPlace>(HaProxyTrust.FindChosen, """
                 acl from-balancer src 192.0.2.10
-                http-request set-var(txn.forwarded_proto) req.hdr(X-Forwarded-Proto) if from-balancer
+                # add to the line that reads the header: if from-balancer
                 """),
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
@@ -89,7 +95,11 @@ internal static class TrustRules
                 {
                     Level = Level.Note,
                     Effect = "an application with AddFastCgi() ignores the user and returns 401",
-                }),
+                },
+            On<HaProxyPlace>(place => HaProxyTrust.FindUnverified(place).See(), place
+                => HaProxyTrust.FindUnverified(place)!.Text.Contains("ssl_c_")
+                    ? "http-request deny if { ssl_c_used } !{ ssl_c_verify 0 }"
+                    : "http-request auth unless { http_auth(members) }")),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
             On<NginxPlace>(place => place.SetsHeaders ? place.FindUnderscores() : [], ""),
