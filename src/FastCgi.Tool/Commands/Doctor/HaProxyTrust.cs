@@ -112,6 +112,8 @@ internal sealed class HaProxyTrust
 
     private static string? GetFix(Directive line)
     {
+        if (!line.Is("set-param"))
+            return Rules.RuleTexts.RemoveLine;
         var name = s_header.Match(line.Text).Groups["header"].Value;
         if (name.Length == 0 && GetParameter(line) is "HTTPS" or "REQUEST_SCHEME")
             name = "X-Forwarded-Proto";

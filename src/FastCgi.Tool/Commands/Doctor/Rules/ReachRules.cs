@@ -90,8 +90,8 @@ internal static class ReachRules
             On<HaProxyPlace>(place => place.Frontends.Append(place.Backend).SelectMany(section => section.Block)
                 .FirstOrDefault(line => line.Is("http-response", "del-header", "Set-Cookie")
                     && line.Arguments.Length == 2).See(), RemoveLine),
-            On<CaddyPlace>(place => place.SiteLines.FirstOrDefault(line
-                => (line.Is("header_down") || line.Is("header")) && line.Arguments is [.., "-Set-Cookie"]).See(),
+            On<CaddyPlace>(place => place.Beside.Concat(place.Pass.Block).FirstOrDefault(line
+                => line.IsAny("header_down", "header") && line.Arguments is ["-Set-Cookie"] or ["*", "-Set-Cookie"]).See(),
                 RemoveLine)),
 
         new("posts-repeated", Level.Problem,

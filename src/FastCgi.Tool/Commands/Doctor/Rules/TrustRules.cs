@@ -99,7 +99,8 @@ internal static class TrustRules
             On<HaProxyPlace>(place => HaProxyTrust.FindUnverified(place).See(), place
                 => HaProxyTrust.FindUnverified(place)!.Text.Contains("ssl_c_")
                     ? "http-request deny if { ssl_c_used } !{ ssl_c_verify 0 }"
-                    : "http-request auth unless { http_auth(members) }")),
+                    : "http-request auth unless { http_auth(members) }"),
+            On<CaddyPlace>(place => place.FindUnverified().See(), "mode verify_if_given")),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
             On<NginxPlace>(place => place.SetsHeaders ? place.FindUnderscores() : [], ""),
