@@ -64,10 +64,8 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
         && modes.Contains(line.Find("mode")?.First ?? "require_and_verify"));
 
     /// <summary>Finds a user of a certificate that Caddy does not verify.</summary>
-    public Directive? FindUnverified() => FindClientAuth("request", "require") is null
-        ? null
-        : Parameters.FirstOrDefault(static line => line.Is("env", "REMOTE_USER")
-            && Regex.IsMatch(line.Text, @"tls[._]client"));
+    public Directive? FindUnverified() => FindClientAuth("request", "require") is null ? null
+        : Parameters.FirstOrDefault(static line => Regex.IsMatch(line.Text, @"^env REMOTE_USER \S*tls[._]client"));
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {

@@ -7,10 +7,7 @@ internal sealed class CaddyTrust
         @"\{(http\.request\.)?(header\.(?!Host\})(?<header>[^}]+)|cookie\.|query\.|uri\.query|query\})",
         RegexOptions.IgnoreCase);
     private static readonly Regex s_variable = new(
-        @"\{(http\.)?(vars\.)?(?<name>((?<capture>re(gexp)?(\.\w+)?)\.)?[\w.]+)\}");
-    private static readonly Regex s_term = new(
-        @"&&|\|\||!(?!=)|\w+\([^()]*\)|[()]|(\{[^}]*\}|""[^""]*""|'[^']*'|[^&|!()\s]|!=)+");
-    private static readonly Regex s_word = new(@"[\w./:{}-]+");
+        @"\{(http\.)?(vars\.)?(?<name>re(gexp)?(?=\.)|[\w.]+)[\w.]*\}");
     private static readonly string[] s_ofClient = ["header", "header_regexp", "query"];
     private static readonly string[] s_ofAddress = ["remote_ip", "client_ip"];
     private static readonly string[] s_networks = ["private_ranges", "forwarded", "static"];
@@ -28,14 +25,13 @@ internal sealed class CaddyTrust
         _place = place;
         if (FindBalancer(place) is not null)
             _chosen.UnionWith(["client_ip", "request.client_ip"]);
-        _chosen.UnionWith(place.SiteLines.SelectMany(GetCaptures));
+        if (place.SiteLines.Any(static line => Regex.IsMatch(line.Text, @"\bheader_regexp (?!.*\bHost\b)")))
+            _chosen.UnionWith(["re", "regexp"]);
         // Caddy evaluates vars before request_header, and map after it.
-        Spread("map", "vars");
-        foreach (var line in place.SiteLines.Where(static line => line.Is("map")))
-            _chosen.ExceptWith(line.Arguments.Select(static word => word.Trim('{', '}')));
+        Spread("vars");
         foreach (var line in place.Beside.Where(static line => line.IsAny("request_header", "forward_auth")))
             Clean(line);
-        Spread("map");
+        Spread("map", "vars");
     }
 
     /// <summary>Whether the place is only for known addresses, or a line refuses the others.</summary>
@@ -67,8 +63,7 @@ internal sealed class CaddyTrust
             .Concat(place.SiteLines.Where(line => line.IsAny("request_header", "header_up")
                 && line.Arguments is ["Host", var host, ..] && trust.IsOfClient(host)))
             .Select(static line => Stranger.See(
-                line, line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)) with
-                { Fix = GetFix(line) });
+                line, line.First!.Replace("Host", "HTTP_HOST", StringComparison.Ordinal)));
     }
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
@@ -81,32 +76,12 @@ internal sealed class CaddyTrust
     private static bool IsConstantScheme(Directive line)
         => line.Arguments is ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https"];
 
-    private static string? GetFix(Directive line)
-    {
-        if (line.Is(line.Name, "Host"))
-            return Rules.RuleTexts.RemoveLine;
-        var name = s_header.Match(line.Text).Groups["header"].Value;
-        if (name.Length == 0 && line.First is "HTTPS" or "REQUEST_SCHEME" && !line.Text.Contains("{vars."))
-            name = "X-Forwarded-Proto";
-        return name.Length > 0 ? $"@strangers not remote_ip 192.0.2.10\nrequest_header @strangers -{name}" : null;
-    }
-
     private static string[] SkipMatcher(Directive line)
         => [.. line.Arguments.SkipWhile(static word => word is ['@' or '/', ..] or "*")];
 
-    /// <summary>The names of the groups of a header's pattern.</summary>
-    private static IEnumerable<string> GetCaptures(Directive line)
-    {
-        string[] words = [.. line.Arguments.Prepend(line.Name).SkipWhile(static word => word != "header_regexp")];
-        return words.Length == 0 || words.Contains("Host")
-            ? []
-            : new[] { "re", "regexp" }.Select(kind => words.Length > 3 ? $"{kind}.{words[1]}" : kind);
-    }
-
     private bool IsOfClient(string text)
         => s_header.Matches(text).Any(match => !_clean.Contains(match.Groups["header"].Value))
-            || s_variable.Matches(text).Any(match => _chosen.Contains(match.Groups["name"].Value)
-                || _chosen.Contains(match.Groups["capture"].Value));
+            || s_variable.Matches(text).Any(match => _chosen.Contains(match.Groups["name"].Value));
 
     private void Spread(params string[] names)
     {
@@ -187,7 +162,7 @@ internal sealed class CaddyTrust
             case ["not", .. var rest]:
                 return Stranger.Negate(Test(line, rest));
             case [_] or ["expression", ..]:
-                return Stranger.Test(s_term.Matches(words[^1]).Select(static match => match.Value), TestTerm);
+                return string.Join(' ', words).Split("&&").Select(TestTerm).Aggregate(Stranger.Both);
         }
 
         var isForged = words.Contains("forwarded") || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
@@ -203,9 +178,8 @@ internal sealed class CaddyTrust
 
     private Chance TestTerm(string term)
     {
-        string[] words = [.. s_word.Matches(term).Select(static match => match.Value)];
-        if (words.Length > 1)
-            return Test(_place.Pass, words);
-        return IsOfClient(term) ? Chance.Chosen : Chance.Open;
+        if (term.Contains("remote_ip(") && !term.Contains("||"))
+            return term.Contains('!') ? Chance.Always : Chance.Never;
+        return IsOfClient(term) || Regex.IsMatch(term, @"\b(header(_regexp)?|query)\(") ? Chance.Chosen : Chance.Open;
     }
 }

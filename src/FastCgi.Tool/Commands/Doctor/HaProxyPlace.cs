@@ -34,14 +34,11 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
     public string Target => Pass.Arguments[Pass.Is("server") ? 1 : 2];
 
-    /// <summary>The address without the prefix of Unix sockets.</summary>
-    public string SocketPath => Target.StartsWith("unix@", StringComparison.Ordinal) ? Target[5..] : Target;
-
     public Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;
     public Directive? Application => UseLine is { } use ? root.Find("fcgi-app", use.First!) : null;
 
     /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
-    public Directive? Chroot => SocketPath is ['/', ..] && Global("chroot") is { First: not null } line ? line : null;
+    public Directive? Chroot => Regex.IsMatch(Target, "^(unix@)?/") ? Global("chroot") : null;
 
     /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
@@ -74,11 +71,9 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
 
     /// <summary>The rules of a section, in the order in which HAProxy applies them.</summary>
     public static IEnumerable<Directive> GetRules(Directive section)
-    {
-        string[] stages = ["connection", "session", "content"];
-        return GetLines(section).Where(static line => line.IsAny("tcp-request", "http-request", "redirect"))
-            .OrderBy(line => line.Is("tcp-request") ? Array.IndexOf(stages, line.First) : stages.Length);
-    }
+        => GetLines(section).Where(static line => line.IsAny("tcp-request", "http-request", "redirect"))
+            .OrderBy(static line => !line.Is("tcp-request", "connection"))
+            .ThenBy(static line => !line.Is("tcp-request"));
 
     /// <summary>Whether a line sends requests to the backend, or to any that a request names.</summary>
     public bool LeadsHere(Directive? line)
@@ -110,5 +105,5 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     private static bool HasFastCgi(Directive line) => $"{line.Text} ".Contains(" proto fcgi ");
 
     private Directive? Global(string name) => root.Block.Where(static section => section.Is("global"))
-        .Select(section => section.Find(name)).LastOrDefault(static line => line is not null);
+        .Select(section => section.Find(name)).LastOrDefault(static line => line is { First: not null });
 }

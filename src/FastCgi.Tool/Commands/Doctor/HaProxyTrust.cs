@@ -13,6 +13,7 @@ internal sealed class HaProxyTrust
 
     private static readonly string[] s_refusals = ["deny", "reject", "tarpit", "silent-drop", "return"];
 
+    private readonly Directive? _bind;
     private readonly bool? _isTls;
     private readonly List<Directive> _found = [];
     private readonly List<Directive> _constants = [];
@@ -24,25 +25,28 @@ internal sealed class HaProxyTrust
     // What has the address of the peer.
     private readonly HashSet<string> _peers = ["src", "fc_src"];
 
-    private Directive? _proxied;
     private Chance _reached = Chance.Always;
     private Chance _refused;
     private Chance _redirected;
 
     private HaProxyTrust(HaProxyPlace place, Directive frontend, Directive? bind)
     {
-        _isTls = bind?.Arguments.Contains("ssl");
-        _proxied = bind?.Arguments.Contains("accept-proxy") == true ? bind : null;
-        Apply(HaProxyPlace.GetRules(frontend));
+        (_bind, _isTls) = (bind, bind?.Arguments.Contains("ssl"));
+        foreach (var line in HaProxyPlace.GetRules(frontend))
+            Apply(line);
         if (frontend != place.Backend)
         {
             _reached = TestBackend(place, frontend);
-            Apply(HaProxyPlace.GetRules(place.Backend));
+            foreach (var line in HaProxyPlace.GetRules(place.Backend))
+                Apply(line);
         }
 
-        Apply((place.Application?.Block ?? []).Where(static line => line.Is("set-param")));
+        foreach (var line in place.Application?.Block ?? [])
+            if (line.Is("set-param"))
+                SetParameter(line);
     }
 
+    private bool IsProxied => _bind?.Arguments.Contains("accept-proxy") == true;
     private bool IsOpen => _reached != Chance.Never && _refused != Chance.Always && _redirected != Chance.Always;
 
     /// <summary>Finds the line that takes the address from a header of any client.</summary>
@@ -51,12 +55,12 @@ internal sealed class HaProxyTrust
 
     /// <summary>Finds the line that takes the address from the PROXY protocol of any client.</summary>
     public static Directive? FindProxied(HaProxyPlace place)
-        => Open(place).Select(static trust => trust._proxied).FirstOrDefault(static line => line is not null);
+        => Open(place).FirstOrDefault(static trust => trust.IsProxied)?._bind;
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(HaProxyPlace place) => Open(place)
         .SelectMany(static trust => trust._found).Distinct().Where(static line => Stranger.Trusts(GetParameter(line)))
-        .Select(static line => Stranger.See(line, GetParameter(line)!) with { Fix = GetFix(line) });
+        .Select(static line => Stranger.See(line, GetParameter(line)!));
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(HaProxyPlace place)
@@ -64,17 +68,13 @@ internal sealed class HaProxyTrust
             .Where(static trust => trust is { _isTls: false, _redirected: Chance.Never })
             .SelectMany(static trust => trust._constants).FirstOrDefault();
 
-    /// <summary>Finds a user whom no rule has verified.</summary>
-    public static Directive? FindUnverified(HaProxyPlace place)
-    {
-        var lines = place.Frontends.Append(place.Backend).Append(place.Application).OfType<Directive>()
-            .SelectMany(static section => section.Block).Select(static line => line.Text).ToList();
-        return place.Application?.Block.Find(line => line.Is("set-param", "REMOTE_USER")
-            && ((line.Text.Contains("http_auth_user") && !Has("http_auth(") && !Has("http_auth_group("))
-                || (line.Text.Contains("ssl_c_") && Has("-ignore-err ") && !Has("ssl_c_verify"))));
-
-        bool Has(string word) => lines.Exists(line => line.Contains(word));
-    }
+    /// <summary>Finds a user whose password no rule checks.</summary>
+    public static Directive? FindUnverified(HaProxyPlace place) => place.Frontends.Append(place.Backend)
+        .Append(place.Application).Any(static section => section?.Block.Exists(static line
+            => Regex.IsMatch(line.Text, @"\bhttp_auth(_group)?\(")) == true)
+        ? null
+        : place.Application?.Block.Find(static line
+            => line.Is("set-param", "REMOTE_USER") && line.Text.Contains("http_auth_user"));
 
     /// <summary>Finds a <c>retry-on</c> that may repeat a POST which the application has executed.</summary>
     public static Directive? FindRetry(HaProxyPlace place) => HaProxyPlace.Get(place.Backend, "retry-on") is { } line
@@ -110,84 +110,47 @@ internal sealed class HaProxyTrust
 
     private static string GetValue(Directive line) => line.Text.Split(" if ")[0].Split(" unless ")[0];
 
-    private static string? GetFix(Directive line)
-    {
-        if (!line.Is("set-param"))
-            return Rules.RuleTexts.RemoveLine;
-        var name = s_header.Match(line.Text).Groups["header"].Value;
-        if (name.Length == 0 && GetParameter(line) is "HTTPS" or "REQUEST_SCHEME")
-            name = "X-Forwarded-Proto";
-        return name.Length == 0
-            ? null
-            : $"# before the header is read:\nhttp-request del-header {name} if !{{ src 192.0.2.10 }}";
-    }
-
     /// <summary>Whether a frontend sends the requests of a stranger to the server.</summary>
     private Chance TestBackend(HaProxyPlace place, Directive frontend)
     {
         var leads = frontend.Block.Where(static line => line.Is("use_backend")).ToLookup(place.LeadsHere, Test);
-        return place.LeadsHere(HaProxyPlace.Get(frontend, "default_backend"))
-            ? Stranger.Negate(leads[false].FirstOrDefault(static chance => chance == Chance.Always))
-            : leads[true].Aggregate(Chance.Never, Stranger.Either);
+        if (place.LeadsHere(HaProxyPlace.Get(frontend, "default_backend")))
+            return leads[false].Contains(Chance.Always) ? Chance.Never : Chance.Always;
+        return leads[true].Aggregate(Chance.Never, Stranger.Either);
     }
 
-    /// <summary>Applies rules in order.</summary>
-    private void Apply(IEnumerable<Directive> lines)
-    {
-        foreach (var line in lines)
-        {
-            if (_proxied is not null && !line.Is("tcp-request", "connection"))
-                _peers.Remove("src");
-            var chance = Test(line);
-            if (line.Is("set-param"))
-                SetParameter(line, chance);
-            else if (chance != Chance.Never)
-                Apply(line, GetAction(line), chance, IsChosen(line, chance));
-        }
-    }
-
-    private void SetParameter(Directive line, Chance chance)
+    private void SetParameter(Directive line)
     {
         var isScheme = line.Arguments is ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https", ..];
-        var isByRedirect = isScheme && _redirected == Chance.Chosen;
-        if (IsChosen(line, Stranger.Both(chance, isByRedirect ? Chance.Chosen : _reached))
-            && !(isScheme && _isTls == true))
+        var reached = isScheme && _redirected == Chance.Chosen ? Chance.Chosen : _reached;
+        if (IsChosen(line, Stranger.Both(Test(line), reached)) && !(isScheme && _isTls == true))
             _found.Add(line);
         else if (isScheme && line.Arguments.Length == 2)
             _constants.Add(line);
     }
 
-    private void Apply(Directive line, string action, Chance chance, bool isChosen)
+    private void Apply(Directive line)
     {
+        var (action, chance) = (GetAction(line), Test(line));
+        var isChosen = IsChosen(line, chance);
         if (isChosen)
             _found.Add(line);
         if (s_refusals.Contains(action))
             _refused = Stranger.Either(_refused, chance);
         else if (action == "redirect" && GetValue(line).Contains("https"))
             _redirected = Stranger.Either(_redirected, chance);
-        else if (action == "expect-proxy")
-            _proxied ??= line;
         else if (action == "set-src" && isChosen)
             _peers.Remove("src");
+
+        var name = s_set.Match(action).Groups["name"].Value;
+        if (name.Length > 0 && _peers.Contains(GetValue(line).Split(' ')[^1]))
+            _peers.Add($"var({name})");
+        if (!isChosen && chance != Chance.Always)
+            return;
+        if (name.Length > 0)
+            _ = isChosen ? _chosen.Add($"var({name})") : _chosen.Remove($"var({name})");
         else if (action is "set-header" or "del-header" && line.Arguments.Length > 1)
-            Update(_clean, line.Arguments[1], isChosen ? Chance.Never : chance);
-        else if (s_set.Match(action).Groups["name"] is { Length: > 0 } name)
-            SetVariable(line, $"var({name})", chance, isChosen);
-    }
-
-    private void SetVariable(Directive line, string name, Chance chance, bool isChosen)
-    {
-        Update(_chosen, name, isChosen ? Chance.Always : Stranger.Negate(chance));
-        var isPeer = _peers.Contains(line.Arguments.ElementAtOrDefault(line.Is("http-request") ? 1 : 2) ?? "");
-        Update(_peers, name, isPeer ? Chance.Always : Chance.Never);
-    }
-
-    private static void Update(HashSet<string> names, string name, Chance isIn)
-    {
-        if (isIn == Chance.Always)
-            names.Add(name);
-        else if (isIn == Chance.Never)
-            names.Remove(name);
+            _ = isChosen ? _clean.Remove(line.Arguments[1]) : _clean.Add(line.Arguments[1]);
     }
 
     private bool IsChosen(Directive line, Chance chance)
@@ -201,6 +164,8 @@ internal sealed class HaProxyTrust
     /// <summary>The condition of a line.</summary>
     private Chance Test(Directive line)
     {
+        if (IsProxied && !line.Is("tcp-request", "connection"))
+            _peers.Remove("src");
         var index = Array.FindIndex(line.Arguments, static word => word is "if" or "unless");
         if (index < 0)
             return Chance.Always;
@@ -241,6 +206,8 @@ internal sealed class HaProxyTrust
     private Chance TestFetch(string[] words)
     {
         var fetch = words[0].Split(',')[0];
+        if (IsOfClient(words[0]))
+            return Chance.Chosen;
         if (_peers.Contains(fetch))
             return Stranger.AreEverybody(words) ? Chance.Always : Chance.Never;
         return fetch switch
@@ -248,7 +215,7 @@ internal sealed class HaProxyTrust
             "always_true" or "TRUE" => Chance.Always,
             "always_false" or "FALSE" or "LOCALHOST" => Chance.Never,
             "ssl_fc" when _isTls is { } isTls => isTls ? Chance.Always : Chance.Never,
-            _ => IsOfClient(words[0]) ? Chance.Chosen : Chance.Open,
+            _ => Chance.Open,
         };
     }
 }

@@ -62,11 +62,14 @@ internal static class TrustRules
                 },
             On<HaProxyPlace>(HaProxyTrust.FindChosen, """
                 acl from-balancer src 192.0.2.10
-                # add to the line that reads the header: if from-balancer
+                # add to the line that reads the header, or remove it: if from-balancer
                 """),
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
-            On<CaddyPlace>(CaddyTrust.FindChosen, "@balancer remote_ip 192.0.2.10")),
+            On<CaddyPlace>(CaddyTrust.FindChosen, """
+                @balancer remote_ip 192.0.2.10
+                # add @balancer to what reads the header, or remove this line
+                """)),
 
         new("cache-shared", Level.Problem, "one user gets the page or the cookie of another", Trusted,
             On<NginxPlace>(place => NginxTrust.FindSharedCache(place).See(line => $"{line.Text}, with a key and a "
@@ -96,10 +99,8 @@ internal static class TrustRules
                     Level = Level.Note,
                     Effect = "an application with AddFastCgi() ignores the user and returns 401",
                 },
-            On<HaProxyPlace>(place => HaProxyTrust.FindUnverified(place).See(), place
-                => HaProxyTrust.FindUnverified(place)!.Text.Contains("ssl_c_")
-                    ? "http-request deny if { ssl_c_used } !{ ssl_c_verify 0 }"
-                    : "http-request auth unless { http_auth(members) }"),
+            On<HaProxyPlace>(place => HaProxyTrust.FindUnverified(place).See(),
+                "http-request auth unless { http_auth(members) }"),
             On<CaddyPlace>(place => place.FindUnverified().See(), "mode verify_if_given")),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
