@@ -110,18 +110,15 @@ internal sealed class CaddyTrust
     /// <summary>Takes note of the headers that a line sets or removes.</summary>
     private void Clean(Directive line)
     {
-        var chance = Test(line);
-        if (line.Is("forward_auth") && chance == Chance.Always)
-            _clean.UnionWith(line.Block.Where(static inner => inner.Is("copy_headers"))
-                .SelectMany(static inner => inner.Arguments.Concat(inner.Block.Select(static name => name.Text)))
-                .Select(static name => name.Split('>')[^1]));
-        else if (SkipMatcher(line) is [var name, .. var values])
-        {
-            if (chance != Chance.Never && values.Any(IsOfClient))
-                _clean.Remove(name);
-            else if (chance == Chance.Always && (name[0] == '-' || values.Length == 1))
-                _clean.UnionWith([name, name.TrimStart('-')]);
-        }
+        var (words, chance) = (SkipMatcher(line), Test(line));
+        var copies = line.Block.Where(static inner => inner.Is("copy_headers"))
+            .SelectMany(static inner => inner.Arguments.Concat(inner.Block.Select(static name => name.Text)));
+        if (chance != Chance.Never && words.Skip(1).Any(IsOfClient))
+            _clean.Remove(words[0]);
+        else if (chance == Chance.Always && words.Length is 1 or 2)
+            _clean.UnionWith(line.Is("forward_auth")
+                ? copies.Select(static name => name.Split('>')[^1])
+                : [words[0], words[0].TrimStart('-')]);
     }
 
     /// <summary>Whether a line responds to strangers before the place gets their requests.</summary>

@@ -70,10 +70,10 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             .SelectMany(static block => block.Block);
 
     /// <summary>The rules of a section, in the order in which HAProxy applies them.</summary>
-    public static IEnumerable<Directive> GetRules(Directive section)
-        => GetLines(section).Where(static line => line.IsAny("tcp-request", "http-request", "redirect"))
+    public static List<Directive> GetRules(Directive section)
+        => [.. GetLines(section).Where(static line => line.IsAny("tcp-request", "http-request", "redirect"))
             .OrderBy(static line => !line.Is("tcp-request", "connection"))
-            .ThenBy(static line => !line.Is("tcp-request"));
+            .ThenBy(static line => !line.Is("tcp-request"))];
 
     /// <summary>Whether a line sends requests to the backend, or to any that a request names.</summary>
     public bool LeadsHere(Directive? line)

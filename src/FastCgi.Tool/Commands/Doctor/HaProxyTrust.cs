@@ -14,38 +14,31 @@ internal sealed class HaProxyTrust
     private static readonly string[] s_refusals = ["deny", "reject", "tarpit", "silent-drop", "return"];
 
     private readonly Directive? _bind;
-    private readonly bool? _isTls;
     private readonly List<Directive> _found = [];
     private readonly List<Directive> _constants = [];
 
-    // Variables whose values clients choose, and headers whose values they do not.
-    private readonly HashSet<string> _chosen = new(StringComparer.Ordinal);
+    // Variables whose values clients choose, headers whose values they do not, and what has the address of the peer.
+    private readonly HashSet<string> _chosen = [];
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
-
-    // What has the address of the peer.
     private readonly HashSet<string> _peers = ["src", "fc_src"];
-
     private Chance _reached = Chance.Always;
     private Chance _refused;
     private Chance _redirected;
 
     private HaProxyTrust(HaProxyPlace place, Directive frontend, Directive? bind)
     {
-        (_bind, _isTls) = (bind, bind?.Arguments.Contains("ssl"));
-        foreach (var line in HaProxyPlace.GetRules(frontend))
-            Apply(line);
+        _bind = bind;
+        HaProxyPlace.GetRules(frontend).ForEach(Apply);
         if (frontend != place.Backend)
         {
             _reached = TestBackend(place, frontend);
-            foreach (var line in HaProxyPlace.GetRules(place.Backend))
-                Apply(line);
+            HaProxyPlace.GetRules(place.Backend).ForEach(Apply);
         }
 
-        foreach (var line in place.Application?.Block ?? [])
-            if (line.Is("set-param"))
-                SetParameter(line);
+        place.Application?.Block.FindAll(static line => line.Is("set-param")).ForEach(SetParameter);
     }
 
+    private bool? IsTls => _bind?.Arguments.Contains("ssl");
     private bool IsProxied => _bind?.Arguments.Contains("accept-proxy") == true;
     private bool IsOpen => _reached != Chance.Never && _refused != Chance.Always && _redirected != Chance.Always;
 
@@ -65,16 +58,14 @@ internal sealed class HaProxyTrust
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(HaProxyPlace place)
         => GetRules(place).Any(static line => GetAction(line) == "set-src") ? null : Open(place)
-            .Where(static trust => trust is { _isTls: false, _redirected: Chance.Never })
+            .Where(static trust => trust is { IsTls: false, _redirected: Chance.Never })
             .SelectMany(static trust => trust._constants).FirstOrDefault();
 
     /// <summary>Finds a user whose password no rule checks.</summary>
-    public static Directive? FindUnverified(HaProxyPlace place) => place.Frontends.Append(place.Backend)
-        .Append(place.Application).Any(static section => section?.Block.Exists(static line
-            => Regex.IsMatch(line.Text, @"\bhttp_auth(_group)?\(")) == true)
-        ? null
-        : place.Application?.Block.Find(static line
-            => line.Is("set-param", "REMOTE_USER") && line.Text.Contains("http_auth_user"));
+    public static Directive? FindUnverified(HaProxyPlace place)
+        => GetRules(place).Any(static line => GetAction(line) == "auth" || line.Text.Contains("http_auth(")) ? null
+            : place.Application?.Block.Find(static line
+                => Regex.IsMatch(line.Text, @"^set-param REMOTE_USER \S*http_auth_user\S*$"));
 
     /// <summary>Finds a <c>retry-on</c> that may repeat a POST which the application has executed.</summary>
     public static Directive? FindRetry(HaProxyPlace place) => HaProxyPlace.Get(place.Backend, "retry-on") is { } line
@@ -123,7 +114,7 @@ internal sealed class HaProxyTrust
     {
         var isScheme = line.Arguments is ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https", ..];
         var reached = isScheme && _redirected == Chance.Chosen ? Chance.Chosen : _reached;
-        if (IsChosen(line, Stranger.Both(Test(line), reached)) && !(isScheme && _isTls == true))
+        if (IsChosen(line, Stranger.Both(Test(line), reached)) && !(isScheme && IsTls == true))
             _found.Add(line);
         else if (isScheme && line.Arguments.Length == 2)
             _constants.Add(line);
@@ -145,11 +136,10 @@ internal sealed class HaProxyTrust
         var name = s_set.Match(action).Groups["name"].Value;
         if (name.Length > 0 && _peers.Contains(GetValue(line).Split(' ')[^1]))
             _peers.Add($"var({name})");
-        if (!isChosen && chance != Chance.Always)
-            return;
-        if (name.Length > 0)
+        var isSure = isChosen || chance == Chance.Always;
+        if (isSure && name.Length > 0)
             _ = isChosen ? _chosen.Add($"var({name})") : _chosen.Remove($"var({name})");
-        else if (action is "set-header" or "del-header" && line.Arguments.Length > 1)
+        else if (isSure && action is "set-header" or "del-header" && line.Arguments.Length > 1)
             _ = isChosen ? _clean.Remove(line.Arguments[1]) : _clean.Add(line.Arguments[1]);
     }
 
@@ -214,7 +204,7 @@ internal sealed class HaProxyTrust
         {
             "always_true" or "TRUE" => Chance.Always,
             "always_false" or "FALSE" or "LOCALHOST" => Chance.Never,
-            "ssl_fc" when _isTls is { } isTls => isTls ? Chance.Always : Chance.Never,
+            "ssl_fc" when IsTls is { } isTls => isTls ? Chance.Always : Chance.Never,
             _ => Chance.Open,
         };
     }
