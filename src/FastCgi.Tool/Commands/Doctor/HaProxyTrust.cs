@@ -21,7 +21,7 @@ internal sealed class HaProxyTrust
     private readonly HashSet<string> _chosen = [];
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
     private readonly HashSet<string> _peers = ["src", "fc_src"];
-    private Chance _reached = Chance.Always;
+    private readonly Chance _reached = Chance.Always;
     private Chance _refused;
     private Chance _redirected;
 

@@ -66,10 +66,8 @@ internal static class TrustRules
                 """),
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
-            On<CaddyPlace>(CaddyTrust.FindChosen, """
-                @balancer remote_ip 192.0.2.10
-                # add @balancer to what reads the header, or remove this line
-                """)),
+            On<CaddyPlace>(CaddyTrust.FindChosen,
+                "@balancer remote_ip 192.0.2.10 # for what reads the header, or remove this line")),
 
         new("cache-shared", Level.Problem, "one user gets the page or the cookie of another", Trusted,
             On<NginxPlace>(place => NginxTrust.FindSharedCache(place).See(line => $"{line.Text}, with a key and a "
