@@ -24,7 +24,13 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
 
     /// <summary>The lines of the site, or of all sites that may import the snippet.</summary>
     public IEnumerable<Directive> SiteLines => (Site.Name.StartsWith('(') ? root : Site).All;
-    public IEnumerable<string> SiteNames => Site.Arguments.Prepend(Site.Name);
+
+    /// <summary>The lines of the blocks around the place.</summary>
+    public IEnumerable<Directive> Beside => Pass.Around.Reverse().SelectMany(static block => block.Block);
+
+    public bool IsPlain => Site.Arguments.Prepend(Site.Name).Any(static name
+        => name.StartsWith("http://", StringComparison.Ordinal) || Regex.IsMatch(name, @":80,?$"));
+
     public IEnumerable<Directive> AllLines => root.All;
     public IEnumerable<Directive> Parameters => (Transport ?? Pass).Block.Where(static line => line.Is("env"));
 
@@ -52,6 +58,14 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     public Directive? TrustedHeader => Site.All.FirstOrDefault(static line => line.Is("copy_headers")
         || ((line.Is("header_up") || line.Is("request_header"))
         && line.Arguments is [not ['-' or '?', ..] and not "Host", _, ..]));
+
+    /// <summary>The line that asks clients for certificates in one of these modes.</summary>
+    public Directive? FindClientAuth(params string[] modes) => SiteLines.FirstOrDefault(line => line.Is("client_auth")
+        && modes.Contains(line.Find("mode")?.First ?? "require_and_verify"));
+
+    /// <summary>Finds a user of a certificate that Caddy does not verify.</summary>
+    public Directive? FindUnverified() => FindClientAuth("request", "require") is null ? null
+        : Parameters.FirstOrDefault(static line => Regex.IsMatch(line.Text, @"^env REMOTE_USER \S*tls[._]client"));
 
     public static IEnumerable<Place> Find(DoctorReport report, string file, string text)
     {

@@ -11,6 +11,8 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
     // {args[0]}, or {args.0} in older versions.
     private static readonly Regex s_argument = new(@"\{args(\[|\.)(?<index>\d)\]?\}");
 
+    private static readonly Regex s_address = new(@"^(\S*[.:]\S*|localhost)(,? \S+)*(?<!,)$");
+
     // Snippets may import others.
     private const int MostCopies = 100_000;
 
@@ -37,7 +39,9 @@ internal sealed class CaddyReader(DoctorReport report, string file) : Configurat
         var directive = Add(texts.FirstOrDefault(""), [.. texts.Skip(1)], number);
         if (directive.Is("import"))
             Import(directive);
-        if (isBlock)
+        // A single site needs no braces.
+        if (isBlock || (Current == Root && s_address.IsMatch(directive.Text)
+            && Root.Block.TrueForAll(other => other == directive || other.Name is "" or ['(' or '&', ..])))
             Open(directive);
     }
 

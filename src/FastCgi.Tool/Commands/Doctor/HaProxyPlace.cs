@@ -38,13 +38,14 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public Directive? Application => UseLine is { } use ? root.Find("fcgi-app", use.First!) : null;
 
     /// <summary>The line that moves HAProxy to another root folder, if the socket is below the usual one.</summary>
-    public Directive? Chroot => Target is ['/', ..] && Global("chroot") is { First: not null } line ? line : null;
+    public Directive? Chroot => Regex.IsMatch(Target, "^(unix@)?/") ? Global("chroot") : null;
 
     /// <summary>The sections that send requests to the backend.</summary>
     public IEnumerable<Directive> Frontends => Backend.Is("listen")
         ? [Backend]
-        : root.Block.Where(section => section.IsAny("frontend", "listen") && section.Block.Any(line
-            => line.IsAny("default_backend", "use_backend") && line.First == Backend.First));
+        : root.Block.Where(section => section.IsAny("frontend", "listen")
+            && section.Block.Where(static line => line.Is("use_backend"))
+                .Append(Get(section, "default_backend")).Any(LeadsHere));
 
     private int BufferSize
         => int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size) ? size : UsualBuffer;
@@ -63,6 +64,21 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public static Directive? Get(Directive section, params string[] words)
         => section.Find(words) ?? (section.Parent is { Name: "defaults" } defaults ? Get(defaults, words) : null);
 
+    /// <summary>The lines of a section and its defaults.</summary>
+    public static IEnumerable<Directive> GetLines(Directive section)
+        => section.Around.Where(static block => block.Is("defaults")).Reverse().Append(section)
+            .SelectMany(static block => block.Block);
+
+    /// <summary>The rules of a section, in the order in which HAProxy applies them.</summary>
+    public static List<Directive> GetRules(Directive section)
+        => [.. GetLines(section).Where(static line => line.IsAny("tcp-request", "http-request", "redirect"))
+            .OrderBy(static line => !line.Is("tcp-request", "connection"))
+            .ThenBy(static line => !line.Is("tcp-request"))];
+
+    /// <summary>Whether a line sends requests to the backend, or to any that a request names.</summary>
+    public bool LeadsHere(Directive? line)
+        => line?.First == Backend.First || line?.First?.Contains("%[", StringComparison.Ordinal) == true;
+
     /// <summary>Finds the application that does not get the credentials of clients.</summary>
     public Directive? FindDroppedAuthorization() => Application is { } app
         && (app.Find("pass-header", "Authorization") ?? app.Find("set-param", "HTTP_AUTHORIZATION")) is null
@@ -72,12 +88,13 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>Finds a trusted load balancer whose scheme is not passed.</summary>
     public IEnumerable<Seen> FindTrustedBalancer()
     {
-        var balancer = Frontends.Select(static section => section.Find("http-request", "set-src"))
-            .FirstOrDefault(static line => line is not null);
+        // HAProxy sets HTTPS itself where it ends TLS.
+        var balancer = Frontends.Where(static section => section.Block.Exists(static line
+                => line.Is("bind") && !line.Arguments.Contains("ssl")))
+            .SelectMany(GetRules).FirstOrDefault(static line => line.Is("http-request", "set-src"));
         if (Application is not { } app || balancer is null)
             return [];
 
-        // HAProxy sets HTTPS itself where it ends TLS.
         var schemes = app.Block.Where(static line
             => line.Is("set-param", "REQUEST_SCHEME") || line.Is("set-param", "HTTPS"));
         return schemes.All(static line => line.Arguments is [_, "https", "if", "{", "ssl_fc", "}"])
@@ -88,5 +105,5 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     private static bool HasFastCgi(Directive line) => $"{line.Text} ".Contains(" proto fcgi ");
 
     private Directive? Global(string name) => root.Block.Where(static section => section.Is("global"))
-        .Select(section => section.Find(name)).LastOrDefault(static line => line is not null);
+        .Select(section => section.Find(name)).LastOrDefault(static line => line is { First: not null });
 }

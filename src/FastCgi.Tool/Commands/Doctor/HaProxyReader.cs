@@ -19,7 +19,7 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
             string[] words = [.. Split(s_word, line).Select(static word => s_quotes.Replace(word.Text, "$1"))];
             if (words.Length == 0)
                 continue;
-            if (char.IsWhiteSpace(line[0]) || !s_kinds.Contains(words[0]))
+            if (!s_kinds.Contains(words[0]))
             {
                 if (Current != Root)
                     Add(words[0], words[1..], i + 1);

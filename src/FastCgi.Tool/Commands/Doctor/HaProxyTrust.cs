@@ -1,78 +1,96 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>What a client can forge.</summary>
+/// <summary>What a client can forge that reaches a server through one address of one frontend.</summary>
 internal sealed class HaProxyTrust
 {
     private static readonly Regex s_header = new(
-        @"\b((req\.)?(f?hdr|hdrs)(_\w+)?\((?!host\b)|(req\.)?cook(_\w+)?\(|url_?p(aram)?(_\w+)?\(|"
+        @"\b((req\.)?(f?hdr|hdrs)(_\w+)?\((?!host\b)(?<header>[\w-]*)|(req\.)?cook(_\w+)?\(|url_?p(aram)?(_\w+)?\(|"
         + @"capture\.req\.hdr\(|req\.hdrs\b)",
         RegexOptions.IgnoreCase);
-    private static readonly Regex s_variable = new(@"\bvar\((?<name>[\w.]+)\)");
+    private static readonly Regex s_variable = new(@"\bvar\([\w.]+\)");
     private static readonly Regex s_set = new(@"^set-var(-fmt)?\((?<name>[\w.]+)");
+    private static readonly Regex s_peer = new(@"(?<![\w.-])(fc_)?src\b(?!-)");
 
     private static readonly string[] s_refusals = ["deny", "reject", "tarpit", "silent-drop", "return"];
 
-    private readonly HaProxyPlace _place;
-    private readonly List<Directive> _rules;
-    private readonly List<Directive> _binds;
+    private readonly Directive? _bind;
+    private readonly List<Directive> _found = [];
+    private readonly List<Directive> _constants = [];
 
-    // The variables whose values clients choose.
-    private readonly HashSet<string> _chosen = new(StringComparer.Ordinal);
+    // Variables whose values clients choose, headers whose values they do not, and what has the address of the peer.
+    private readonly HashSet<string> _chosen = [];
+    private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
+    private readonly HashSet<string> _peers = ["src", "fc_src"];
+    private readonly Chance _reached = Chance.Always;
+    private Chance _refused;
+    private Chance _redirected;
 
-    private HaProxyTrust(HaProxyPlace place)
+    private HaProxyTrust(HaProxyPlace place, Directive frontend, Directive? bind)
     {
-        _place = place;
-        _rules = [.. GetRules(place)];
-        _binds = [.. place.Frontends.SelectMany(static section => section.Block).Where(static line => line.Is("bind"))];
-        var sets = _rules.SelectMany(static line => line.Arguments
-            .Select(word => (Line: line, Name: s_set.Match(word).Groups["name"].Value))
-            .Where(static set => set.Name.Length > 0)).ToList();
-        while (sets.RemoveAll(set => IsChosen(set.Line) && _chosen.Add(set.Name)) > 0)
-            continue;
+        _bind = bind;
+        HaProxyPlace.GetRules(frontend).ForEach(Apply);
+        if (frontend != place.Backend)
+        {
+            _reached = TestBackend(place, frontend);
+            HaProxyPlace.GetRules(place.Backend).ForEach(Apply);
+        }
+
+        place.Application?.Block.FindAll(static line => line.Is("set-param")).ForEach(SetParameter);
     }
 
-    /// <summary>Whether only programs of this machine connect, or a rule refuses all strangers.</summary>
-    private bool IsClosed => (_binds.Count > 0 && _binds.TrueForAll(static bind => Stranger.IsLocal(bind.First ?? "")))
-        || _rules.Exists(line => line.Arguments.Any(static word => s_refusals.Contains(word))
-            && Test(line) == Chance.Always);
+    private bool? IsTls => _bind?.Arguments.Contains("ssl");
+    private bool IsProxied => _bind?.Arguments.Contains("accept-proxy") == true;
+    private bool IsOpen => _reached != Chance.Never && _refused != Chance.Always && _redirected != Chance.Always;
 
     /// <summary>Finds the line that takes the address from a header of any client.</summary>
-    public static Directive? FindBalancer(HaProxyPlace place)
-    {
-        var trust = new HaProxyTrust(place);
-        return trust.IsClosed ? null : trust._rules.Find(line
-            => line.Arguments is [['s', 'e', 't', '-', 's', 'r', 'c', ..], ..] && trust.IsChosen(line));
-    }
+    public static Directive? FindBalancer(HaProxyPlace place) => Open(place).SelectMany(static trust => trust._found)
+        .FirstOrDefault(static line => GetAction(line) == "set-src");
+
+    /// <summary>Finds the line that takes the address from the PROXY protocol of any client.</summary>
+    public static Directive? FindProxied(HaProxyPlace place)
+        => Open(place).FirstOrDefault(static trust => trust.IsProxied)?._bind;
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
-    public static IEnumerable<Seen> FindChosen(HaProxyPlace place)
-    {
-        var trust = new HaProxyTrust(place);
-        return trust.IsClosed ? [] : (place.Application?.Block ?? []).Concat(trust._rules)
-            .Where(line => line.Arguments.Length > 1 && Stranger.Trusts(GetParameter(line)) && trust.IsChosen(line))
-            .Select(static line => Stranger.See(line, GetParameter(line)!));
-    }
+    public static IEnumerable<Seen> FindChosen(HaProxyPlace place) => Open(place)
+        .SelectMany(static trust => trust._found).Distinct().Where(static line => Stranger.Trusts(GetParameter(line)))
+        .Select(static line => Stranger.See(line, GetParameter(line)!));
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(HaProxyPlace place)
-        => new HaProxyTrust(place) is { IsClosed: false } trust
-            && trust._binds.Exists(static bind => !bind.Arguments.Contains("ssl"))
-            && !trust._rules.Exists(static line => line.Is(line.Name, "set-src")
-                || line.Is(line.Name, "redirect", "scheme", "https"))
-            ? place.Application?.Block.Find(static line => line.Is("set-param") && line.Arguments is
-                ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https"])
-            : null;
+        => GetRules(place).Any(static line => GetAction(line) == "set-src") ? null : Open(place)
+            .Where(static trust => trust is { IsTls: false, _redirected: Chance.Never })
+            .SelectMany(static trust => trust._constants).FirstOrDefault();
+
+    /// <summary>Finds a user whose password no rule checks.</summary>
+    public static Directive? FindUnverified(HaProxyPlace place)
+        => GetRules(place).Any(static line => GetAction(line) == "auth" || line.Text.Contains("http_auth(")) ? null
+            : place.Application?.Block.Find(static line
+                => Regex.IsMatch(line.Text, @"^set-param REMOTE_USER \S*http_auth_user\S*$"));
 
     /// <summary>Finds a <c>retry-on</c> that may repeat a POST which the application has executed.</summary>
     public static Directive? FindRetry(HaProxyPlace place) => HaProxyPlace.Get(place.Backend, "retry-on") is { } line
         && line.Arguments.Any(static reason => reason is "all-retryable-errors" or "empty-response" or "junk-response"
             or "response-timeout" or "500" or "502" or "504")
-        && !GetRules(place).Any(static rule => rule.Is(rule.Name, "disable-l7-retry")) ? line : null;
+        && !GetRules(place).Any(static rule => GetAction(rule) == "disable-l7-retry") ? line : null;
 
-    /// <summary>The rules of the sections that requests pass through, in order.</summary>
+    /// <summary>The addresses of frontends by which strangers reach the server.</summary>
+    private static IEnumerable<HaProxyTrust> Open(HaProxyPlace place)
+        => from frontend in place.Frontends.DefaultIfEmpty(place.Backend)
+           from bind in frontend.Block.FindAll(static line => line.Is("bind")).DefaultIfEmpty()
+           where !Stranger.IsLocal(bind?.First ?? "")
+           let trust = new HaProxyTrust(place, frontend, bind)
+           where trust.IsOpen
+           select trust;
+
     private static IEnumerable<Directive> GetRules(HaProxyPlace place)
-        => place.Frontends.Append(place.Backend).Distinct().SelectMany(static section => section.Block)
-            .Where(static line => line.Name is "http-request" or "tcp-request");
+        => place.Frontends.Append(place.Backend).SelectMany(HaProxyPlace.GetRules);
+
+    private static string GetAction(Directive line) => line.Name switch
+    {
+        "redirect" => line.Name,
+        "tcp-request" => line.Arguments.ElementAtOrDefault(1) ?? "",
+        _ => line.First ?? "",
+    };
 
     private static string? GetParameter(Directive line)
     {
@@ -81,23 +99,67 @@ internal sealed class HaProxyTrust
         return line.Is(line.Name, "set-header", "Host") ? "HTTP_HOST" : null;
     }
 
-    private bool IsChosen(Directive line) => Test(line) switch
-    {
-        Chance.Never => false,
-        Chance.Chosen => true,
-        _ => IsOfClient(line.Text.Split(" if ")[0].Split(" unless ")[0]),
-    };
+    private static string GetValue(Directive line) => line.Text.Split(" if ")[0].Split(" unless ")[0];
 
-    private bool IsOfClient(string text) => s_header.IsMatch(text)
-        || s_variable.Matches(text).Any(match => _chosen.Contains(match.Groups["name"].Value));
+    /// <summary>Whether a frontend sends the requests of a stranger to the server.</summary>
+    private Chance TestBackend(HaProxyPlace place, Directive frontend)
+    {
+        var leads = frontend.Block.Where(static line => line.Is("use_backend")).ToLookup(place.LeadsHere, Test);
+        if (place.LeadsHere(HaProxyPlace.Get(frontend, "default_backend")))
+            return leads[false].Contains(Chance.Always) ? Chance.Never : Chance.Always;
+        return leads[true].Aggregate(Chance.Never, Stranger.Either);
+    }
+
+    private void SetParameter(Directive line)
+    {
+        var isScheme = line.Arguments is ["HTTPS" or "REQUEST_SCHEME", "on" or "1" or "https", ..];
+        var reached = isScheme && _redirected == Chance.Chosen ? Chance.Chosen : _reached;
+        if (IsChosen(line, Stranger.Both(Test(line), reached)) && !(isScheme && IsTls == true))
+            _found.Add(line);
+        else if (isScheme && line.Arguments.Length == 2)
+            _constants.Add(line);
+    }
+
+    private void Apply(Directive line)
+    {
+        var (action, chance) = (GetAction(line), Test(line));
+        var isChosen = IsChosen(line, chance);
+        if (isChosen)
+            _found.Add(line);
+        if (s_refusals.Contains(action))
+            _refused = Stranger.Either(_refused, chance);
+        else if (action == "redirect" && GetValue(line).Contains("https"))
+            _redirected = Stranger.Either(_redirected, chance);
+        else if (action == "set-src" && isChosen)
+            _peers.Remove("src");
+
+        var name = s_set.Match(action).Groups["name"].Value;
+        if (name.Length > 0 && _peers.Contains(GetValue(line).Split(' ')[^1]))
+            _peers.Add($"var({name})");
+        var isSure = isChosen || chance == Chance.Always;
+        if (isSure && name.Length > 0)
+            _ = isChosen ? _chosen.Add($"var({name})") : _chosen.Remove($"var({name})");
+        else if (isSure && action is "set-header" or "del-header" && line.Arguments.Length > 1)
+            _ = isChosen ? _clean.Remove(line.Arguments[1]) : _clean.Add(line.Arguments[1]);
+    }
+
+    private bool IsChosen(Directive line, Chance chance)
+        => chance == Chance.Chosen || (chance != Chance.Never && IsOfClient(GetValue(line)));
+
+    private bool IsOfClient(string text)
+        => s_header.Matches(text).Any(match => !_clean.Contains(match.Groups["header"].Value))
+            || s_variable.Matches(text).Any(match => _chosen.Contains(match.Value))
+            || s_peer.Matches(text).Any(match => !_peers.Contains(match.Value));
 
     /// <summary>The condition of a line.</summary>
     private Chance Test(Directive line)
     {
+        if (IsProxied && !line.Is("tcp-request", "connection"))
+            _peers.Remove("src");
         var index = Array.FindIndex(line.Arguments, static word => word is "if" or "unless");
         if (index < 0)
             return Chance.Always;
-        var chance = Stranger.Test(Group(line.Arguments[(index + 1)..]), atom => TestAtom(atom));
+        var chance = Stranger.Test(Group(line.Arguments[(index + 1)..]), atom => TestAtom(line, atom));
         return line.Arguments[index] == "if" ? chance : Stranger.Negate(chance);
     }
 
@@ -119,25 +181,31 @@ internal sealed class HaProxyTrust
         }
     }
 
-    private Chance TestAtom(string atom)
+    private Chance TestAtom(Directive line, string atom)
     {
         var words = atom.Split(' ');
         if (words.Length > 1)
             return TestFetch(words);
-        var lines = _place.Frontends.Append(_place.Backend).Append(_place.Application).OfType<Directive>().Distinct()
-            .SelectMany(static section => section.Block)
-            .Where(line => line.Is("acl", atom) && line.Arguments.Length > 1).ToList();
-        return lines.Count == 0
+        var tests = HaProxyPlace.GetLines(line.Parent!)
+            .Where(acl => acl.Is("acl", atom) && acl.Arguments.Length > 1).ToList();
+        return tests.Count == 0
             ? TestFetch(words)
-            : lines.Select(line => TestFetch(line.Arguments[1..])).Aggregate(Stranger.Either);
+            : tests.Select(acl => TestFetch(acl.Arguments[1..])).Aggregate(Stranger.Either);
     }
 
-    private Chance TestFetch(string[] words) => words[0].Split(',')[0] switch
+    private Chance TestFetch(string[] words)
     {
-        "always_true" or "TRUE" => Chance.Always,
-        "always_false" or "FALSE" => Chance.Never,
-        "src" or "fc_src" => Stranger.AreEverybody(words) ? Chance.Always : Chance.Never,
-        "LOCALHOST" => Chance.Never,
-        _ => IsOfClient(words[0]) ? Chance.Chosen : Chance.Open,
-    };
+        var fetch = words[0].Split(',')[0];
+        if (IsOfClient(words[0]))
+            return Chance.Chosen;
+        if (_peers.Contains(fetch))
+            return Stranger.AreEverybody(words) ? Chance.Always : Chance.Never;
+        return fetch switch
+        {
+            "always_true" or "TRUE" => Chance.Always,
+            "always_false" or "FALSE" or "LOCALHOST" => Chance.Never,
+            "ssl_fc" when IsTls is { } isTls => isTls ? Chance.Always : Chance.Never,
+            _ => Chance.Open,
+        };
+    }
 }

@@ -20,6 +20,14 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     /// <summary>Whether a script may check the names of headers.</summary>
     private bool HasScript => root.All.Any(static line => line.Name.StartsWith("magnet.", StringComparison.Ordinal));
 
+    /// <summary>Whether only files with an extension are passed, as for PHP.</summary>
+    public bool IsExtension => path[0] != '/';
+
+    /// <summary>Whether lighttpd accepts connections only of this machine.</summary>
+    public bool IsLocal => Visible("server.bind").Any() && root.All.All(static line
+        => !(line.Is("server.bind") || line.Name.StartsWith("$SERVER[\"socket\"] ==", StringComparison.Ordinal))
+            || Stranger.IsLocal(line.First ?? line.Name.Split(' ')[^1]));
+
     public override string FastCgiLines
         => $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))";
 
@@ -59,8 +67,10 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public IEnumerable<Seen> FindHeldResponse()
     {
         const string Default = "server.stream-response-body is 0, the default";
+        if (IsExtension || Visible("server.stream-response-body").Any(static line => line.First != "0"))
+            return [];
         var line = Pass.Get("server.stream-response-body");
-        return line is null ? See(IsWhole, Default) : (line.First == "0" ? line : null).See(Default);
+        return line is null ? See(IsWhole, Default) : line.See(Default);
     }
 
     /// <summary>The lines with these names, name by name.</summary>

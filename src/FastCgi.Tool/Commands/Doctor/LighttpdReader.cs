@@ -11,6 +11,7 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
 
     private readonly Dictionary<string, Directive> _variables = new(StringComparer.Ordinal);
     private Queue<ConfigurationWord> _words = [];
+    private Directive? _closed;
     private int _lists;
 
     protected override void Parse(string text)
@@ -26,15 +27,17 @@ internal sealed class LighttpdReader(DoctorReport report, string file)
     {
         if (word.Is("}"))
         {
+            _closed = Current;
             Close();
         }
         else if (!word.IsQuoted && (word.Text[0] == '$' || word.Text == "else"))
         {
             // $HTTP["url"] =~ "^/app" {
             var name = word.Text;
+            string[] before = name == "else" && _closed is not null ? [.. _closed.Arguments, _closed.Name] : [];
             while (_words.TryDequeue(out var part) && !part.Is("{"))
                 name += " " + part.Text;
-            Open(Current.Find(name) ?? Add(name, [], word.Line));
+            Open(Current.Find([name, .. before]) ?? Add(name, before, word.Line));
         }
         else if (word.Is("include"))
         {

@@ -8,14 +8,14 @@ internal static class LighttpdTrust
 
     /// <summary>Finds the line that trusts everybody's headers.</summary>
     public static Directive? FindBalancer(LighttpdPlace place)
-        => place.Visible("extforward.forwarder").FirstOrDefault(static line => Test(line) != Chance.Never
-            && Stranger.AreEverybody(
+        => IsLocal(place) ? null : Find(place, "extforward.forwarder").FirstOrDefault(static line
+            => Test(line) != Chance.Never && Stranger.AreEverybody(
                 line.Block.Where(static item => item.First == "trust").Select(static item => item.Name)));
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(LighttpdPlace place)
-        => from line in place.Visible("setenv.add-environment", "setenv.set-environment")
-           where Test(line) == Chance.Chosen && Test(place.Pass) != Chance.Never
+        => from line in FindEnvironment(place)
+           where Test(line) == Chance.Chosen
            from item in line.Block
            where Stranger.Trusts(item.Name)
            select Stranger.See(item, item.Name, $"{item.Name} in {line.Parent!.Name}");
@@ -23,19 +23,36 @@ internal static class LighttpdTrust
     /// <summary>Finds <c>HTTPS</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(LighttpdPlace place)
         => place.Visible("ssl.engine", "extforward.forwarder").Any() ? null
-            : place.Visible("setenv.add-environment", "setenv.set-environment")
-                .FirstOrDefault(line => line.Find("HTTPS", "on") is not null && line.Around.SkipLast(1)
-                    .All(place.Pass.Around.Contains) && Test(line) != Chance.Never);
+            : FindEnvironment(place).FirstOrDefault(static line
+                => line.Find("HTTPS", "on") is not null && Test(line) is Chance.Open or Chance.Always
+                    && !line.Around.Any(static block => Regex.IsMatch(block.Name, "(:443|== https)$")));
+
+    private static bool IsLocal(LighttpdPlace place) => place.IsLocal || Test(place.Pass) == Chance.Never;
+
+    /// <summary>The lines that set parameters, unless strangers are refused.</summary>
+    private static IEnumerable<Directive> FindEnvironment(LighttpdPlace place)
+        => IsLocal(place) || Find(place, "url.access-deny").Any(static line
+            => line.Block.Exists(static item => item.First == "") && Test(line) == Chance.Always)
+            ? []
+            : Find(place, "setenv.add-environment", "setenv.set-environment");
+
+    /// <summary>The lines that may apply to the requests of the place.</summary>
+    private static IEnumerable<Directive> Find(LighttpdPlace place, params string[] names)
+        => place.Visible(names).Where(line => !line.Around.Any(block => place.Pass.Around.Any(other
+            => block.Arguments.Contains(other.Name) || other.Arguments.Contains(block.Name)
+                || (block.Name.Split(" == ") is [var name, _] && other.Name != block.Name
+                    && other.Name.StartsWith(name + " == ", StringComparison.Ordinal)))));
 
     /// <summary>Whether a stranger meets the conditions around a line.</summary>
-    private static Chance Test(Directive line)
-        => line.Around.Aggregate(Chance.Always, static (all, block) => Stranger.Both(all, TestBlock(block)));
+    private static Chance Test(Directive line) => line.Around.SelectMany(static block => block.Arguments
+            .Select(static before => Stranger.Negate(TestCondition(before))).Append(TestCondition(block.Name)))
+        .Aggregate(Chance.Always, Stranger.Both);
 
-    private static Chance TestBlock(Directive block)
+    private static Chance TestCondition(string condition)
     {
-        if (block.Name is "" or "else")
+        if (condition is "" or "else")
             return Chance.Always;
-        var parts = s_condition.Match(block.Name);
+        var parts = s_condition.Match(condition);
         var (kind, name, value) = (parts.Groups["kind"].Value, parts.Groups["name"].Value.ToLowerInvariant(),
             parts.Groups["value"].Value);
         var operation = parts.Groups["operator"].Value;

@@ -28,8 +28,9 @@ internal sealed record WebServer(
             @"^\s*server\.document-root\s*=", ["lighttpd -tt -f {file}"],
             "The configuration has no fastcgi.server. The doctor follows includes, but not include_shell."),
         new("haproxy", HaProxyPlace.Find, ["/etc/haproxy/haproxy.cfg"],
-            @"^((global|defaults)(\s+\w+)?|(frontend|backend|listen|fcgi-app)\s+[^\s;{]+)[ \t]*(#.*)?\r?$",
-            "^(global|defaults)", ["haproxy -c -f {file}"],
+            @"^((listen|[ \t]*(frontend|backend|fcgi-app))\s+[^\s;{]+|[ \t]*(global|defaults)(\s+\w+)?)"
+            + @"[ \t]*(#.*)?\r?$",
+            @"^\s*(global|defaults)", ["haproxy -c -f {file}"],
             "The configuration has no server with 'proto fcgi'. If it is in a folder of files, check each file."),
         new("caddy", CaddyPlace.Find, ["/etc/caddy/Caddyfile"],
             @"^\s*(reverse_proxy|php_fastcgi|forward_auth|transport\s+fastcgi|file_server|handle)\b[^;]*$", "",

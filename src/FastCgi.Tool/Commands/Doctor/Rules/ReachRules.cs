@@ -24,7 +24,7 @@ internal static class ReachRules
             PermissionDenied,
             On<HaProxyPlace>(place => place.Chroot is { First: { } root } line
                     ? [new(place.Where, $"HAProxy runs in {root} ({line.Where}), so {place.Target} is "
-                        + root.TrimEnd('/') + place.Target)]
+                        + root.TrimEnd('/') + place.Target[place.Target.IndexOf('/')..])]
                     : [],
                 place => $"server {place.Pass.First} 127.0.0.1:9000 proto fcgi")),
 
@@ -42,7 +42,7 @@ internal static class ReachRules
             On<NginxPlace>(place => NginxReach.FindMissingFiles(place).See(),
                 "# remove try_files, or: try_files $uri @app;")
                 with { Effect = "nginx returns 404 for every path that is not a file" },
-            On<LighttpdPlace>(place => place.See(place["check-local"] != "disable",
+            On<LighttpdPlace>(place => place.See(!place.IsExtension && place["check-local"] != "disable",
                 $"{place.Path} has no \"check-local\" => \"disable\""), "\"check-local\" => \"disable\"")
                 with { Effect = "lighttpd returns 404 for each path that is not a file" },
             On<CaddyPlace>(place => place.See(place.Pass.Is("php_fastcgi")
@@ -86,13 +86,14 @@ internal static class ReachRules
             On<NginxPlace>(place => NginxReach.FindHiddenCookies(place).See(), RemoveLine),
             On<ApachePlace>(place => ApacheReach.FindHiddenCookies(place).See(), RemoveLine),
             On<LighttpdPlace>(place => place.Visible("setenv.set-response-header").Where(line
-                => line.Find("Set-Cookie", "") is not null).See(), RemoveLine),
+                => line.Find("Set-Cookie", "") is not null && line.Around.All(place.Pass.Around.Contains)).See(),
+                RemoveLine),
             On<HaProxyPlace>(place => place.Frontends.Append(place.Backend).SelectMany(section => section.Block)
                 .FirstOrDefault(line => line.Is("http-response", "del-header", "Set-Cookie")
                     && line.Arguments.Length == 2).See(), RemoveLine),
-            On<CaddyPlace>(place => place.SiteLines.FirstOrDefault(line
-                => (line.Is("header_down") || line.Is("header")) && line.Arguments is [.., "-Set-Cookie"]).See(),
-                RemoveLine)),
+            On<CaddyPlace>(place => place.Beside.Concat(place.Pass.Block).FirstOrDefault(line
+                => line.IsAny("header_down", "header")
+                    && line.Arguments is ["-Set-Cookie"] or ["*", "-Set-Cookie"]).See(), RemoveLine)),
 
         new("posts-repeated", Level.Problem,
             "if an application fails during a POST, the web server sends it again, and it is executed twice",

@@ -59,13 +59,20 @@ internal static class TrustRules
                 acl from-balancer src 192.0.2.10
                 http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from-balancer
                 """) with { Page = "front-ends/haproxy.md#behind-a-load-balancer" },
+            On<HaProxyPlace>(place => HaProxyTrust.FindProxied(place).See(Everybody),
+                "tcp-request connection reject if !{ src 192.0.2.10 }") with
+                {
+                    Level = Level.Note,
+                    Effect = "any client chooses the address that the application sees, with the PROXY protocol",
+                },
             On<HaProxyPlace>(HaProxyTrust.FindChosen, """
                 acl from-balancer src 192.0.2.10
-                http-request set-var(txn.forwarded_proto) req.hdr(X-Forwarded-Proto) if from-balancer
+                # add to the line that reads the header, or remove it: if from-balancer
                 """),
             On<CaddyPlace>(place => CaddyTrust.FindBalancer(place).See(Everybody), "trusted_proxies static 192.0.2.10")
                 with { Page = "front-ends/caddy.md#behind-a-load-balancer" },
-            On<CaddyPlace>(CaddyTrust.FindChosen, "@balancer remote_ip 192.0.2.10")),
+            On<CaddyPlace>(CaddyTrust.FindChosen,
+                "@balancer remote_ip 192.0.2.10 # for what reads the header, or remove this line")),
 
         new("cache-shared", Level.Problem, "one user gets the page or the cookie of another", Trusted,
             On<NginxPlace>(place => NginxTrust.FindSharedCache(place).See(line => $"{line.Text}, with a key and a "
@@ -98,7 +105,10 @@ internal static class TrustRules
                 {
                     Level = Level.Note,
                     Effect = "an application with AddFastCgi() ignores the user and returns 401",
-                }),
+                },
+            On<HaProxyPlace>(place => HaProxyTrust.FindUnverified(place).See(),
+                "http-request auth unless { http_auth(members) }"),
+            On<CaddyPlace>(place => place.FindUnverified().See(), "mode verify_if_given")),
 
         new("underscores", Level.Problem, SameHeader, Underscores,
             On<NginxPlace>(place => place.SetsHeaders ? place.FindUnderscores() : [], ""),
