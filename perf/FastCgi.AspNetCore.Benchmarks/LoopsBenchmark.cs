@@ -87,7 +87,7 @@ public class LoopsBenchmark
         public void Answer(int number)
         {
             var queue = new RunQueue(static _ => BatchResult.Ended);
-            var worker = new Worker(_scheduler.Workers, _scheduler) { Permit = Permit.Loop };
+            var worker = new Worker(_scheduler.Workers, _scheduler) { Permit = Permit.Loop, Loop = queue };
             var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport());
             for (var i = 0; i < Requests; i++)
             {

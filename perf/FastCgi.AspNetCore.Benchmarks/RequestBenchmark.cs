@@ -46,7 +46,7 @@ public class RequestBenchmark
             _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first responses early, while the runtime compiles their code.
         _scheduler.Workers.EndFirst();
-        _worker = new Worker(_scheduler.Workers, _scheduler) { Permit = Permit.Loop };
+        _worker = new Worker(_scheduler.Workers, _scheduler) { Permit = Permit.Loop, Loop = _queue };
         _transport = new BenchmarkTransport { Kept = [] };
         _connection = new FastCgiConnection(new ConnectionManager(context), _transport);
 

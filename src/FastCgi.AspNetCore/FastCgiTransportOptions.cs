@@ -25,8 +25,8 @@ public sealed class FastCgiTransportOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1,000. Must be at least 1. The server has at most this many threads, plus two for each loop, one for
-    /// each processor, and three more, not counting the .NET thread pool. If a handler blocks the thread of a loop, that
-    /// thread counts here, and the loop gets another one.
+    /// each processor, and three more, not counting the .NET thread pool. If a handler blocks the thread of a loop,
+    /// that thread counts here, and the loop gets another one.
     /// </remarks>
     public int MaxBlockingThreads
     {

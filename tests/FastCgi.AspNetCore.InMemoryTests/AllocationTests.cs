@@ -36,7 +36,7 @@ public sealed class AllocationTests
         var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());
 
         var queue = new RunQueue(static _ => BatchResult.Ended);
-        var worker = new Worker(scheduler.Workers, scheduler) { Permit = Permit.Loop };
+        var worker = new Worker(scheduler.Workers, scheduler) { Permit = Permit.Loop, Loop = queue };
 
         // Tiered compilation may still be running; its allocations are not the server's.
         Push(WarmUp);

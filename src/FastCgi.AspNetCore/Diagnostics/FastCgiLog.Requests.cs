@@ -14,7 +14,8 @@ internal static partial class FastCgiLog
         log.ApplicationError(level, connectionId, traceIdentifier, exception);
     }
 
-    [LoggerMessage(41, LogLevel.Debug, OfRequest + "The request was aborted, so the exception of its handler is ignored.")]
+    [LoggerMessage(41, LogLevel.Debug,
+        OfRequest + "The request was aborted, so the exception of its handler is ignored.")]
     public static partial void RequestAborted(this ILogger log, string connectionId, string traceIdentifier);
 
     [LoggerMessage(42, LogLevel.Information, OfRequest + "The application aborted the request.")]

@@ -28,7 +28,8 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
-    // The number of the current call and its permit, which the watchdog may take only during that call. 0 between calls.
+    // The number of the current call, and its permit, which the watchdog may take only during that call; 0 between
+    // calls.
     private long _call;
     private long _callCount;
     private FastCgiResponse? _response;

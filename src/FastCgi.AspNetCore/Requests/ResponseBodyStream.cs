@@ -15,7 +15,7 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : BodyStream
 
     public override void Flush()
     {
-        response.ThrowIfSynchronousIONotAllowed("FlushAsync");
+        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
         FlushAsync(CancellationToken.None).GetAwaiter().GetResult();
     }
 

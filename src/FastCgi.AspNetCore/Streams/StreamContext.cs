@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Streams;
 
-/// <summary>The state that all connections of a server share. The lock of a connection may be held, but not in an On method.</summary>
+/// <summary>The state that all connections of a server share. No lock is held when an On… method is called.</summary>
 internal abstract class StreamContext(
     FastCgiServerOptions options, ILogger log, ServerClock clock, Func<long>? getMaxDescriptors)
 {

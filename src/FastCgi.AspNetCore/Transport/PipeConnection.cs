@@ -220,8 +220,8 @@ internal sealed class PipeConnection : LoopConnection
             var limits = Connection.Context.Options.Limits;
             // If the server closes the connection, the peer may still read.
             var limit = _closedByServer ? limits.SendTimeout ?? s_longestTimer : limits.LingerTimeout;
-            await disposing.WaitAsync(limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan, Connection.Context.Time)
-                .ConfigureAwait(false);
+            var timeout = limit < s_longestTimer ? limit : Timeout.InfiniteTimeSpan;
+            await disposing.WaitAsync(timeout, Connection.Context.Time).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
