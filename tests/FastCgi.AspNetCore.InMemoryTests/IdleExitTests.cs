@@ -20,6 +20,8 @@ public class IdleExitTests
     [InlineData("begin 600 end 299")]
     // A request counts until its response, also while its params arrive.
     [InlineData("290 params 20 rest 299")]
+    // So does a handler whose web server has disconnected.
+    [InlineData("begin close 600 return 299")]
     public async Task IdleExit_NoRequestForTheTime_Once(string steps)
     {
         await using var server = await TestServer.StartAsync(
@@ -70,6 +72,13 @@ public class IdleExitTests
         {
             _go.SetResult();
             await frontEnd.ReadResponseAsync();
+        }
+
+        if (step == "return")
+        {
+            _go.SetResult();
+            await Waiting.UntilAsync(
+                () => TestServer.CountUnfinished(frontEnd.Transport.Connection) == 0, "the handler to return");
         }
 
         if (step.EndsWith("close", StringComparison.Ordinal))

@@ -211,6 +211,26 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.Null(Loop.Queue.Output);
     }
 
+    /// <summary>The time of a stall is not that of the loop, which another thread has then.</summary>
+    [Fact]
+    public async Task Call_LosesItsLoop_CountsNoWorkOfIt()
+    {
+        Application = context =>
+        {
+            Clock.Advance(TimeSpan.FromSeconds(1));
+            var call = Here.CurrentCall;
+            Assert.True(Workers.TryTake(Here, ref call, Permit.Thread));
+            return Apps.Target(context);
+        };
+
+        Assert.False(Run(RecordBytes.Get()));
+
+        Loop.Queue.UpdateLoad(Scheduler.CreateMeter().Now);
+        Assert.False(Loop.Queue.IsBusy);
+        Platform.RunAll();
+        await FrontEnd.ReadResponseAsync();
+    }
+
     [Theory, Values("request", "report")]
     public async Task Call_WatchdogIsParked_WakesIt(string what)
     {
