@@ -214,9 +214,9 @@ public sealed class FastCgiServerLimits
     /// <c>send_timeout 60s</c>, Apache for <c>Timeout 60</c>, lighttpd for <c>server.max-write-idle = 360</c>, and
     /// HAProxy for <c>timeout client</c>; Caddy has no limit. <see langword="null"/> means no limit, except that a TCP
     /// connection which is about to close is reset after 5 minutes without progress. Does not limit a response that has
-    /// nothing to send, such as an idle event stream. Any data that the web server takes restarts the
-    /// time, as far as the system reports it: in steps of up to 40 KB on a Unix socket and some 100 KB over local TCP.
-    /// Must be greater than zero.
+    /// nothing to send, such as an idle event stream. Any data that the web server takes restarts the time, as far as
+    /// the system reports it: in steps of up to 40 KB on a Unix socket and some 100 KB over local TCP. Must be greater
+    /// than zero.
     /// </remarks>
     public TimeSpan? SendTimeout
     {

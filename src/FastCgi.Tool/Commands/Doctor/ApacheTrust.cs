@@ -192,8 +192,7 @@ internal sealed class ApacheTrust
         return constant.Value.Length > 0 ? Chance.Always : Chance.Never;
     }
 
-    private static Chance Any(IEnumerable<Chance> all)
-        => Stranger.Negate(all.Select(Stranger.Negate).Aggregate(Chance.Always, Stranger.Both));
+    private static Chance Any(IEnumerable<Chance> all) => all.Aggregate(Chance.Never, Stranger.Either);
 
     /// <summary>Whether the sections around a line apply to all methods.</summary>
     private Chance TestSections(Directive line) => line.Around.Select(section => section.Name.ToLowerInvariant() switch

@@ -123,7 +123,7 @@ internal static class NginxReach
             && line.Arguments is [var from, .., ['h', 't', 't', 'p', ..] or "redirect" or "permanent"]
             && Place.Everything.IsMatch(from));
 
-    private static bool IsRefusal(Directive line) => line.Is("return") && line.First is ['4' or '5', _, _];
+    public static bool IsRefusal(Directive line) => line.Is("return") && line.First is ['4' or '5', _, _];
 
     /// <summary>Whether another place has the application's ordinary requests.</summary>
     private static bool IsPart(NginxPlace place) => place.IsGuard || (!place.Serves("/x")

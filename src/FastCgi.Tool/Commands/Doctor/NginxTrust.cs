@@ -27,21 +27,20 @@ internal static class NginxTrust
             .Where(line => line.Arguments[1].Trim('{', '}', '$') != "remote_addr"
                 && place.Values.Get(line.Arguments[1]).IsOfClient)
             // A header decides which requests get the constant.
-            .Concat(isWanted("HTTPS") && NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen)
-                is not null ? FindConstants(place) : [])
+            .Concat(isWanted("HTTPS") && IsRedirectedByHeader(place) ? FindConstants(place) : [])
             .Select(static line => Stranger.See(line, line.First!));
 
     /// <summary>Finds constants that claim https for requests that arrive over http.</summary>
     public static IEnumerable<Directive> FindConstantScheme(NginxPlace place)
-        => IsClosed(place)
-            || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen) is not null
-                ? []
-                : FindConstants(place);
+        => IsClosed(place) || IsRedirectedByHeader(place) ? [] : FindConstants(place);
+
+    private static bool IsRedirectedByHeader(NginxPlace place)
+        => NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect, Chance.Chosen) is not null;
 
     private static IEnumerable<Directive> FindConstants(NginxPlace place)
         => IsOnlyTls(place) || place.Get("ssl", "on") is not null || place.Balancers.Count > 0
-            || NginxReach.FindRefusal(place, ReadPlain) is not null
-            || NginxReach.FindRefusal(place, ReadPlain, NginxReach.IsRedirect) is not null
+            || NginxReach.FindRefusal(
+                place, ReadPlain, static line => NginxReach.IsRefusal(line) || NginxReach.IsRedirect(line)) is not null
                 ? []
                 : place.Effective("HTTPS").Concat(place.Effective("REQUEST_SCHEME"))
                     .Where(line => place.Values.Get(line.Arguments[1]).Texts.IsSubsetOf(["on", "1", "https"]));
