@@ -17,7 +17,7 @@ internal abstract class Place(Directive pass)
     public static readonly string[] Files = ["/css/site.css", "/js/app.js"];
 
     /// <summary>A pattern of all paths.</summary>
-    public static readonly Regex Everything = new(@"^\^?/?\??\(?(\.[*+])?\)?\$?$");
+    public static readonly Regex Everything = new(@"^\^?/?\??(\(?\.[*+]\)?\$?)?$");
 
     public Directive Pass => pass;
     public virtual string Where => pass.Where;
