@@ -37,8 +37,9 @@ internal sealed class PipeConnection : LoopConnection
     }
 
     public override bool CanReset => false;
-    public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
     private bool MustPause => Connection.IsReceivePaused && !_isHalfClosed;
+
+    public override string DescribePeer() => PeerAddress.Describe(_context.RemoteEndPoint);
 
     public async Task RunAsync()
     {

@@ -49,7 +49,7 @@ internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoi
             if (!(socket is null ? peers.Allows(context.RemoteEndPoint) : peers.Allows(socket)))
             {
                 _failures.OnPeerRefused(
-                    () => socket is null ? PeerPolicy.Describe(context.RemoteEndPoint) : PeerPolicy.Describe(socket));
+                    () => socket is null ? PeerAddress.Describe(context.RemoteEndPoint) : PeerAddress.Describe(socket));
                 return false;
             }
 

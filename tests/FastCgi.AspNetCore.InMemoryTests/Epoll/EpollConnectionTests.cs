@@ -300,14 +300,11 @@ public sealed class EpollConnectionTests
         var connection = hand.Connection;
 
         Assert.Equal(isTcp, connection.CanReset);
-        if (isTcp)
-            Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
         Assert.Contains(
             isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (",
             connection.DescribePeer());
         connection.CloseNow();
 
-        Assert.Null(connection.RemoteEndPoint);
         Assert.Equal("an unknown peer", connection.DescribePeer());
         Assert.True(hand.Peer.Poll(Waiting.Patience, SelectMode.SelectRead));
         Assert.True(hand.Peer.IsEnded());
