@@ -1,8 +1,13 @@
+using System.Security.Cryptography.X509Certificates;
+
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The parameters of a request. Immutable, so any thread may read them. Strings on demand.</summary>
 internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
+    // "FAILED:" and the reason of the TLS library.
+    private const int MaxVerdictLength = 200;
+
     private Dictionary<int, string>? _decoded;
 
     public int Length => bytes.Length;
@@ -92,6 +97,32 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase)
             ? string.Concat(values.ToString(), "; ", value)
             : StringValues.Concat(values, value);
+    }
+
+    /// <summary>The certificate with which the client identified itself to the web server.</summary>
+    public X509Certificate2? GetClientCertificate(FastCgiServerOptions options, ILogger log)
+    {
+        foreach (var variable in CertificateText.Variables)
+        {
+            // nginx, Apache and Caddy send an empty value if there is no certificate.
+            var text = GetVariable(variable);
+            if (string.IsNullOrEmpty(text))
+                continue;
+
+            var verdict = GetVariable("SSL_CLIENT_VERIFY");
+            if (!options.AllowUnverifiedClientCertificate && !CertificateText.IsVerified(verdict))
+            {
+                log.ClientCertificateNotVerified(verdict is null ? null : LogText.Clean(verdict, MaxVerdictLength));
+                return null;
+            }
+
+            if (CertificateText.Parse(text) is { } certificate)
+                return certificate;
+
+            log.ClientCertificateUnreadable(variable);
+        }
+
+        return null;
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value)
