@@ -55,24 +55,25 @@ internal sealed class FrontEnds(TimeProvider time)
     }
 }
 
+/// <summary>A web server. The counts are of samples: first requests of connections, one per second.</summary>
 internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 {
-    public long Samples { get; private init; }
-    public long Kept { get; private init; }
-    public long WithScheme { get; private init; }
+    public long Samples { get; init; }
+    public long KeepConnection { get; init; }
+    public long WithScheme { get; init; }
 
     /// <summary>The number of requests apparently over TLS, without HTTPS and REQUEST_SCHEME.</summary>
-    public long LackingScheme { get; private init; }
-    public long WithTarget { get; private init; }
+    public long WithoutScheme { get; init; }
+    public long WithTarget { get; init; }
 
     /// <summary>The number of requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
-    public long LackingHost { get; private init; }
-    public long WithClient { get; private init; }
-    public long WithUser { get; private init; }
-    public bool PassesAuthorization { get; private init; }
+    public long WithoutHost { get; init; }
+    public long WithClient { get; init; }
+    public long WithUser { get; init; }
+    public bool PassesAuthorization { get; init; }
 
     /// <summary>The number of requests without Authorization that got a challenge.</summary>
-    public long Challenges { get; private init; }
+    public long Challenges { get; init; }
 
     public static FrontEnd Sample(
         string software, RequestParameters parameters, bool keepsConnection, DateTimeOffset now)
@@ -84,11 +85,11 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
         return new FrontEnd(software, now)
         {
             Samples = 1,
-            Kept = Count(keepsConnection),
+            KeepConnection = Count(keepsConnection),
             WithScheme = Count(hasScheme),
-            LackingScheme = Count(isBehindTls && !hasScheme),
+            WithoutScheme = Count(isBehindTls && !hasScheme),
             WithTarget = Count(Has("REQUEST_URI")),
-            LackingHost = Count(!Has("HTTP_HOST") && parameters.GetVariable("SERVER_PROTOCOL") != "HTTP/1.0"),
+            WithoutHost = Count(!Has("HTTP_HOST") && parameters.GetVariable("SERVER_PROTOCOL") != "HTTP/1.0"),
             WithClient = Count(Has("REMOTE_ADDR")),
             WithUser = Count(Has("REMOTE_USER")),
             PassesAuthorization = Has("HTTP_AUTHORIZATION"),
@@ -112,11 +113,11 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
     private FrontEnd Combine(FrontEnd other, int sign) => this with
     {
         Samples = Samples + sign * other.Samples,
-        Kept = Kept + sign * other.Kept,
+        KeepConnection = KeepConnection + sign * other.KeepConnection,
         WithScheme = WithScheme + sign * other.WithScheme,
-        LackingScheme = LackingScheme + sign * other.LackingScheme,
+        WithoutScheme = WithoutScheme + sign * other.WithoutScheme,
         WithTarget = WithTarget + sign * other.WithTarget,
-        LackingHost = LackingHost + sign * other.LackingHost,
+        WithoutHost = WithoutHost + sign * other.WithoutHost,
         WithClient = WithClient + sign * other.WithClient,
         WithUser = WithUser + sign * other.WithUser,
         PassesAuthorization = PassesAuthorization || other.PassesAuthorization,

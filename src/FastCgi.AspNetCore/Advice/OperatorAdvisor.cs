@@ -55,13 +55,13 @@ internal sealed class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
             return;
 
         log.SlowRequest(
-            request.ConnectionId,
+            request.Connection,
             request.Sequence,
             request.Method,
             request.Path,
             request.Client ?? "an unknown client",
-            request.Age.TotalSeconds,
-            request.Activity,
+            request.Age,
+            request.State,
             request.BytesRead,
             request.BytesWritten,
             count - 1);

@@ -116,7 +116,7 @@ internal static class CgiRequestMapper
 
     private static RequestRejection MapTarget(ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
-        var source = mapping.PathSource;
+        var source = mapping.Options.PathSource;
         if (source == FastCgiPathSource.DocumentUri && !variables.DocumentUri.IsEmpty)
         {
             head.QueryString = MapQuery(variables.QueryString);
@@ -198,8 +198,8 @@ internal static class CgiRequestMapper
         if (!variables.PathBase.IsEmpty)
             length = MatchBase(path, variables.PathBase);
         else if (mapping.PathBase.Length > 0)
-            length = MatchBase(path, mapping.PathBaseBytes);
-        else if (mapping.TrustScriptName && variables.HasPathInfo)
+            length = MatchBase(path, mapping.PathBase);
+        else if (mapping.Options.TrustScriptName && variables.HasPathInfo)
             length = MatchBase(path, variables.ScriptName);
 
         head.PathBase = length == 0 ? string.Empty : GetPath(path[..length], mapping);

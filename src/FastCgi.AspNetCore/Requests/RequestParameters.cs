@@ -16,7 +16,7 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
-        HeldLock.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
+        HeldLock.RequireNone(nameof(FastCgiServerOptions.RequestHeaderEncodingSelector));
         return mapping.DecodeByApplication(Span, out _decoded);
     }
 

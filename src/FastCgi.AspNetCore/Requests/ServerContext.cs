@@ -9,14 +9,7 @@ internal sealed class ServerContext(
     Func<ServerContext, FastCgiConnection, RequestStart, FastCgiRequest> createRequest)
     : StreamContext(options, log, clock, getMaxDescriptors)
 {
-    public CgiMapping Mapping { get; } = new()
-    {
-        MaxParameterCount = options.Limits.MaxRequestParameterCount,
-        PathSource = options.PathSource,
-        TrustScriptName = options.TrustScriptName,
-        PathBase = options.PathBase,
-        RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
-    };
+    public CgiMapping Mapping { get; } = new(options);
 
     public RequestAdmission Admission { get; } = new(options, clock, statusPaths);
 

@@ -46,12 +46,12 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Recent = ReadRecent(context.Statistics.GetRecent(totals)),
             Resources = resources,
             Limits = [.. StatusLimits.Read(context, connections.Count, requests, resources)],
-            Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
-            Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
-            FrontEnds = [.. (server.Advisor?.FrontEnds.GetAll() ?? []).Select(ToStatus)],
+            Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning)],
+            Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning)],
+            FrontEnds = server.Advisor?.FrontEnds.GetAll() ?? [],
             OtherFrontEndSamples = server.Advisor?.FrontEnds.OtherSamples ?? 0,
-            OpenConnections = [.. connections.Describe(MaxConnections).Select(ToStatus)],
-            ActiveRequests = [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)],
+            OpenConnections = connections.Describe(MaxConnections),
+            ActiveRequests = connections.DescribeRequests(MaxRequests),
         };
     }
 
@@ -130,29 +130,4 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             ThreadPool.ThreadCount,
             ThreadPool.PendingWorkItemCount);
     }
-
-    private static FindingStatus ToFinding(JournalEntry entry)
-        => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
-
-    private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
-        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme,
-        frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
-
-    private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
-        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.Totals.Requests,
-        connection.ActiveCount, connection.Totals.BytesReceived, connection.Totals.BytesSent);
-
-    private static string GetState(ConnectionDescription connection)
-    {
-        if (connection.Phase != ConnectionPhase.Open)
-            return connection.Phase.ToString().ToLowerInvariant();
-        if (connection.IsReceivePaused)
-            return "paused";
-
-        return connection.ActiveCount > 0 ? "active" : "idle";
-    }
-
-    private static RequestStatus ToStatus(RequestDescription request) => new(
-        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path,
-        request.Client, request.Activity, request.BytesRead, request.BytesWritten);
 }

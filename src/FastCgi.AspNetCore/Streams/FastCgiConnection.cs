@@ -240,11 +240,22 @@ internal sealed partial class FastCgiConnection
         return new ConnectionDescription(
             id,
             peer,
-            TimeSpan.FromSeconds(Age),
-            scope.State.Lifetime.Phase,
+            Age,
+            GetState(scope),
+            scope.State.RequestCount,
             scope.State.Requests.Count,
-            _isReceivePaused,
-            GetTotals(scope));
+            scope.State.ReceivedLength,
+            scope.State.Output.SentLength);
+    }
+
+    private string GetState(ConnectionScope scope)
+    {
+        if (scope.State.Lifetime.Phase != ConnectionPhase.Open)
+            return scope.State.Lifetime.Phase.ToString().ToLowerInvariant();
+        if (_isReceivePaused)
+            return "paused";
+
+        return scope.State.Requests.Count > 0 ? "active" : "idle";
     }
 
     /// <summary>Includes requests whose parameters are still arriving.</summary>
@@ -270,11 +281,13 @@ internal sealed partial class FastCgiConnection
             scope.State.Requests.Values.Count(static request => request.HasAllParameters));
 }
 
+/// <summary>A connection, as the status shows it. The age is in seconds.</summary>
 internal sealed record ConnectionDescription(
     string Id,
     string Peer,
-    TimeSpan Age,
-    ConnectionPhase Phase,
-    int ActiveCount,
-    bool IsReceivePaused,
-    Totals Totals);
+    int Age,
+    string State,
+    long Requests,
+    int Active,
+    long BytesReceived,
+    long BytesSent);

@@ -228,7 +228,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 }
 
 /// <summary>
-/// Receiving → Ready → detached: complete, incomplete or aborted. Whether a thread has claimed it is a separate fact.
+/// Receiving → Ready → detached: complete, incomplete or aborted. The claim of a thread is a separate fact.
 /// </summary>
 internal enum RequestPhase : byte
 {
@@ -260,14 +260,15 @@ internal enum RequestSlot : byte
     Queued,
 }
 
+/// <summary>A request, as the status shows it. The age is in seconds.</summary>
 internal sealed record RequestDescription(
-    string ConnectionId,
+    string Connection,
     ushort Id,
     uint Sequence,
+    double Age,
     string Method,
     string Path,
     string? Client,
-    TimeSpan Age,
-    string Activity,
+    string State,
     long BytesRead,
     long BytesWritten);
