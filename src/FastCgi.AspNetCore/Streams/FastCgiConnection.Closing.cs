@@ -126,20 +126,12 @@ internal sealed partial class FastCgiConnection
         var isUndelivered = (isLeaving || scope.State.Output.SentLength > MinReceiveBuffer)
             && _transport is { CanReset: true, UndeliveredLength: > 0 };
         var action = scope.State.Lifetime.Decide(
-            isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);
+            isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, hasInput == false,
+            _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == CloseAction.None && !isIdle)
             Output.CloseWhenSent(scope);
-        if (action == CloseAction.ResetUnlessInput && hasInput is not null)
-            return TryCloseIdle(scope) ? CloseAction.Reset : CloseAction.None;
-
         return action;
-    }
-
-    public bool TryCloseIdle()
-    {
-        using var scope = EnterLock();
-        return TryCloseIdle(scope);
     }
 
     /// <param name="error">The exception that the application's reads throw.</param>
@@ -242,9 +234,6 @@ internal sealed partial class FastCgiConnection
     }
 
     private bool CanReset(ConnectionScope scope) => _transport.CanReset && scope.State.ForbidsReset != true;
-
-    private bool TryCloseIdle(ConnectionScope scope)
-        => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
     private static bool HasStarted(ConnectionScope scope)
     {
