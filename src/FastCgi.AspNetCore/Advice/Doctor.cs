@@ -38,8 +38,8 @@ internal sealed class Doctor(
     public bool IsSpawned { get; init; }
 
     // Tests replace these counters of the process.
-    public Func<ThreadPoolWork> CountWork { get; init; } =
-        static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount);
+    public Func<(long Waiting, long Completed)> CountWork { get; init; } =
+        static () => (ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount);
     public Func<long> CountHandOvers { get; init; } = () => scheduler.Watchdog.HandOverCount;
     public Func<long?> CountDescriptors { get; init; } =
         static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null;
@@ -169,5 +169,3 @@ internal sealed class Doctor(
             journal.Confirm(name);
     }
 }
-
-internal readonly record struct ThreadPoolWork(long Waiting, long Completed);

@@ -21,7 +21,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var waiting = TestSockets.Connect(socket);
 
         var start = Stopwatch.GetTimestamp();
-        Assert.True(AcceptQueue.TryClose(socket));
+        Assert.True(ListenerOptions.TryCloseQueue(socket));
 
         // Handshakes that have begun end meanwhile.
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
@@ -39,7 +39,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var socket = TestSockets.ListenUnix();
         var isClosed = true;
 
-        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryClose(socket));
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = ListenerOptions.TryCloseQueue(socket));
 
         Assert.False(isClosed);
     }

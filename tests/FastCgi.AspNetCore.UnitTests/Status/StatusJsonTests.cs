@@ -48,8 +48,8 @@ public sealed class StatusJsonTests
     [Fact]
     public void Page_OfASnapshot_ContainsItAndAFreshNonce()
     {
-        var page = StatusPage.Write(Snapshots.Full, out var policy);
-        StatusPage.Write(Snapshots.Full, out var other);
+        var page = StatusEndpoint.WritePage(Snapshots.Full, out var policy);
+        StatusEndpoint.WritePage(Snapshots.Full, out var other);
 
         Assert.Matches("^default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-[A-Za-z0-9+/]{22}=='; "
             + "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'$", policy);

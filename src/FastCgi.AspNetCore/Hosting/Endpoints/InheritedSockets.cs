@@ -71,7 +71,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         Take(SocketActivation.ProcessInodeVariable);
         var isOurs = SocketActivation.IsFor(process, Environment.ProcessId);
         var passed = isOurs ? SocketActivation.Read(process, count, names) : [];
-        StandardStreams.Secure();
+        Descriptors.SecureStandardStreams();
         var found = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
             found.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));

@@ -58,7 +58,7 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
     private static Socket Prepare(Socket socket)
     {
         socket.Blocking = false;
-        TcpOptions.Set(socket);
+        ListenerOptions.SetTcp(socket);
         return socket;
     }
 
