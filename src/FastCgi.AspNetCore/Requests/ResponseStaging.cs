@@ -21,9 +21,9 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     // The holder of leased memory, which may be writing: a thread with a span, by its id, or one of these. Unlike a
     // Memory<byte>, a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
-    private const int Nobody = 0;
-    private const int Anybody = -1;
-    private const int Several = -2;
+    private const int NoHolder = 0;
+    private const int AnyHolder = -1;
+    private const int SeveralHolders = -2;
 
     private BufferChain _blocks;
 
@@ -31,7 +31,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     private byte[]? _scratch;
     private int _leasedLength;
 
-    // The holder of memory that was not advanced over. Unless it is Nobody, the last block must not be pooled again.
+    // The holder of memory that was not advanced over. Unless it is NoHolder, the last block must not be pooled again.
     private int _leaseHolder;
     // The length of the held flush within the staged bytes.
     private long _flushedLength = NotHeld;
@@ -64,10 +64,10 @@ internal struct ResponseStaging(FastCgiRequest request)
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
         EndLease();
-        if (_leaseHolder != Nobody)
-            _leaseHolder = Several;
+        if (_leaseHolder != NoHolder)
+            _leaseHolder = SeveralHolders;
         else
-            _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : Anybody;
+            _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : AnyHolder;
         sizeHint = Math.Max(sizeHint, 1);
         if (request.IsDetached || sizeHint > MaxLeaseLength)
         {
@@ -85,14 +85,14 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <summary>Ends an advanced lease. Otherwise, its holder may still advance: a writer that others flush.</summary>
     public void EndUsedLease()
     {
-        if (_leaseHolder == Nobody)
+        if (_leaseHolder == NoHolder)
             EndLease();
     }
 
     /// <summary>Ends the lease: its memory can no longer be advanced.</summary>
     public void EndLease()
     {
-        if (_scratch is not null && _leaseHolder == Nobody)
+        if (_scratch is not null && _leaseHolder == NoHolder)
             ArrayPool<byte>.Shared.Return(_scratch);
         _scratch = null;
         _leasedLength = 0;
@@ -104,7 +104,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         if (_leaseHolder != Environment.CurrentManagedThreadId)
             return;
 
-        _leaseHolder = Nobody;
+        _leaseHolder = NoHolder;
         if (_blocks.Tail is { } tail)
             tail.IsLeased = false;
     }
@@ -125,8 +125,8 @@ internal struct ResponseStaging(FastCgiRequest request)
 
         var start = (_scratch?.Length ?? 0) - _leasedLength;
         _leasedLength -= count;
-        if (_leaseHolder != Several)
-            _leaseHolder = Nobody;
+        if (_leaseHolder != SeveralHolders)
+            _leaseHolder = NoHolder;
         Length += count;
         if (_scratch is not null)
         {
@@ -135,7 +135,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
 
         var block = _blocks.Tail!;
-        block.IsLeased = _leaseHolder != Nobody;
+        block.IsLeased = _leaseHolder != NoHolder;
         block.End += count;
     }
 
@@ -159,7 +159,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
         EndLease();
-        _leaseHolder = Nobody;
+        _leaseHolder = NoHolder;
     }
 
     /// <summary>Puts the header block before the body.</summary>

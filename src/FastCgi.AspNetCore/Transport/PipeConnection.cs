@@ -100,7 +100,7 @@ internal sealed class PipeConnection : LoopConnection
         if (_isClosed)
             return;
 
-        // Either this thread sees a result that is being posted, or the reading thread sees that nobody will take it.
+        // Either this thread sees a result that is being posted, or the reading thread sees that none will take it.
         Interlocked.Exchange(ref _isClosed, true);
         Loop.CountSource(-1);
         Connection.OnClosed(Volatile.Read(ref _readsEnded) ?? CreateCloseReason());
