@@ -32,7 +32,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     public bool IsEnabled(LogLevel logLevel)
     {
-        HeldLock.RequireNone("A log provider");
+        Invariants.RequireNoLock("A log provider");
         try
         {
             return logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
@@ -51,7 +51,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        HeldLock.RequireNone("A log provider");
+        Invariants.RequireNoLock("A log provider");
         try
         {
             var name = eventId.Name ?? string.Empty;

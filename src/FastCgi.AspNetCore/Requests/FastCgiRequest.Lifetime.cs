@@ -60,7 +60,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (age < Advisor.MinGivenUpAge)
             return;
 
-        var given = (Software: Parameters.GetVariable("SERVER_SOFTWARE"), Age: age);
+        var given = (Parameters.Software, Age: age);
         ready.Report(() => Server.Advise(
             given, static (advisor, given) => advisor.OnGivenUp(given.Software, given.Age)));
     }

@@ -139,7 +139,7 @@ internal abstract partial class FastCgiRequest :
 
     public void ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
-            (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
+            (Parameters.Software, userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
 
     /// <summary>Whether an authorizer request may get a status: only a running authorizer may allow access.</summary>

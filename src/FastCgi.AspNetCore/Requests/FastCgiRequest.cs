@@ -20,7 +20,7 @@ internal abstract partial class FastCgiRequest(
 
     public FastCgiResponse Response { get; private set; } = null!;
 
-    public WebServerKind WebServer => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE"));
+    public WebServerKind WebServer => WebServerKinds.Of(Parameters.Software);
 
     public bool IsPing { get; private set; }
 

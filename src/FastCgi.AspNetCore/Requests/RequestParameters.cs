@@ -13,10 +13,13 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
     public int Length => bytes.Length;
     public ReadOnlySpan<byte> Span => bytes;
 
+    /// <summary>The name and version of the web server; null if it does not pass them.</summary>
+    public string? Software => GetVariable("SERVER_SOFTWARE");
+
     /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
-        HeldLock.RequireNone(nameof(FastCgiServerOptions.RequestHeaderEncodingSelector));
+        Invariants.RequireNoLock(nameof(FastCgiServerOptions.RequestHeaderEncodingSelector));
         return mapping.DecodeByApplication(Span, out _decoded);
     }
 

@@ -54,7 +54,7 @@ internal sealed class ServerContext(
     /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
-        HeldLock.RequireNone(nameof(Advisor));
+        Invariants.RequireNoLock(nameof(Advisor));
         if (Advisor is { } advisor)
             ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
     }

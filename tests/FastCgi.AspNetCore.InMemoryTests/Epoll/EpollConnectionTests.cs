@@ -246,12 +246,12 @@ public sealed class EpollConnectionTests
     [Fact]
     public async Task Leave_Idle_ConnectionIsResetWithThreeLocks()
     {
-        var before = HeldLock.Count;
-        await using var hand = await StartLeavingAsync(() => before = HeldLock.Count);
+        var before = Invariants.LockCount;
+        await using var hand = await StartLeavingAsync(() => before = Invariants.LockCount);
 
         hand.Loop.Turn();
 
-        var count = HeldLock.Count - before;
+        var count = Invariants.LockCount - before;
         Assert.False(hand.IsOpen);
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         Assert.Equal(3, count);

@@ -72,17 +72,17 @@ public sealed class ThreadRootTests : IDisposable
             using (connection.Enter())
                 new Guarded<ConnectionState>().Enter().Dispose();
         });
-        HeldLock.OnExited();
+        Invariants.OnUnlocked();
         Assert.Throws<InvariantException>(() =>
         {
             using (connection.Enter())
                 connection.Enter().Dispose();
         });
-        HeldLock.OnExited();
+        Invariants.OnUnlocked();
         Assert.Throws<InvariantException>(() =>
         {
             using (connection.Enter())
-                HeldLock.RequireNone("A log provider");
+                Invariants.RequireNoLock("A log provider");
         });
         Assert.Throws<InvariantException>(() =>
         {
