@@ -24,7 +24,7 @@ internal sealed class FrontEnds(TimeProvider time)
 
     public void Sample(string? software, RequestParameters parameters, bool keepsConnection)
     {
-        var sample = FrontEnd.Sample(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
+        var sample = Describe(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
         using (_lock.Acquire())
         {
             if (_frontEnds.TryGetValue(sample.Software, out var frontEnd))
@@ -53,29 +53,8 @@ internal sealed class FrontEnds(TimeProvider time)
         using (_lock.Acquire())
             return [.. _frontEnds.Values];
     }
-}
 
-/// <summary>A web server. The counts are of samples: first requests of connections, one per second.</summary>
-internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
-{
-    public long Samples { get; init; }
-    public long KeepConnection { get; init; }
-    public long WithScheme { get; init; }
-
-    /// <summary>The number of requests apparently over TLS, without HTTPS and REQUEST_SCHEME.</summary>
-    public long WithoutScheme { get; init; }
-    public long WithTarget { get; init; }
-
-    /// <summary>The number of requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
-    public long WithoutHost { get; init; }
-    public long WithClient { get; init; }
-    public long WithUser { get; init; }
-    public bool PassesAuthorization { get; init; }
-
-    /// <summary>The number of requests without Authorization that got a challenge.</summary>
-    public long Challenges { get; init; }
-
-    public static FrontEnd Sample(
+    private static FrontEnd Describe(
         string software, RequestParameters parameters, bool keepsConnection, DateTimeOffset now)
     {
         var hasScheme = Has("HTTPS") || Has("REQUEST_SCHEME");
@@ -99,27 +78,4 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 
         static long Count(bool condition) => condition ? 1 : 0;
     }
-
-    public FrontEnd Add(FrontEnd sample) => Combine(sample, 1) with { LastSeen = sample.LastSeen };
-
-    public FrontEnd Since(FrontEnd? earlier) => earlier is null ? this : Combine(earlier, -1);
-
-    public FrontEnd NoteAuthorization(bool isPassed) => this with
-    {
-        PassesAuthorization = PassesAuthorization || isPassed,
-        Challenges = Challenges + (isPassed ? 0 : 1),
-    };
-
-    private FrontEnd Combine(FrontEnd other, int sign) => this with
-    {
-        Samples = Samples + sign * other.Samples,
-        KeepConnection = KeepConnection + sign * other.KeepConnection,
-        WithScheme = WithScheme + sign * other.WithScheme,
-        WithoutScheme = WithoutScheme + sign * other.WithoutScheme,
-        WithTarget = WithTarget + sign * other.WithTarget,
-        WithoutHost = WithoutHost + sign * other.WithoutHost,
-        WithClient = WithClient + sign * other.WithClient,
-        WithUser = WithUser + sign * other.WithUser,
-        PassesAuthorization = PassesAuthorization || other.PassesAuthorization,
-    };
 }

@@ -280,14 +280,3 @@ internal sealed partial class FastCgiConnection
             scope.State.Output.SentLength,
             scope.State.Requests.Values.Count(static request => request.HasAllParameters));
 }
-
-/// <summary>A connection, as the status shows it. The age is in seconds.</summary>
-internal sealed record ConnectionDescription(
-    string Id,
-    string Peer,
-    int Age,
-    string State,
-    long Requests,
-    int Active,
-    long BytesReceived,
-    long BytesSent);

@@ -259,16 +259,3 @@ internal enum RequestSlot : byte
 
     Queued,
 }
-
-/// <summary>A request, as the status shows it. The age is in seconds.</summary>
-internal sealed record RequestDescription(
-    string Connection,
-    ushort Id,
-    uint Sequence,
-    double Age,
-    string Method,
-    string Path,
-    string? Client,
-    string State,
-    long BytesRead,
-    long BytesWritten);
