@@ -16,9 +16,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     // The number of kinds is fixed.
     private readonly Dictionary<string, JournalEntry> _entries = [];
-    private int _failureCount;
-
-    public int FailureCount => Volatile.Read(ref _failureCount);
+    private bool _hasFailed;
 
     public IReadOnlyList<JournalEntry> GetEntries()
     {
@@ -98,7 +96,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     /// <summary>Writes the first failure to standard error, because there is no log.</summary>
     private void OnFailed(Exception exception)
     {
-        if (Interlocked.Increment(ref _failureCount) != 1)
+        if (Interlocked.Exchange(ref _hasFailed, true))
             return;
 
         try

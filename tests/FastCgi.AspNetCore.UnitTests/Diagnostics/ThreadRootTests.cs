@@ -50,7 +50,7 @@ public sealed class ThreadRootTests : IDisposable
     }
 
     [Fact]
-    public void Log_ProviderThrows_IsOnlyCounted()
+    public void Log_ProviderThrows_IsNotTheCallersProblem()
     {
         var provider = new OddLogger(static () => throw new FormatException("on purpose"));
         var logger = new EventJournal(provider, TimeProvider.System);
@@ -58,8 +58,6 @@ public sealed class ThreadRootTests : IDisposable
         Assert.False(logger.IsEnabled(LogLevel.Debug));
         logger.Log(LogLevel.Error, default, 1, null, static (_, _) => "");
         Assert.Null(logger.BeginScope(1));
-
-        Assert.Equal(2, logger.FailureCount);
     }
 
     [Fact]
