@@ -76,6 +76,19 @@ public class ResponseStartTests
             });
             await response.WriteAsync("abc");
         },
+        ["OnStarting that throws among others"] = static async (context, seen) =>
+        {
+            var response = context.Response;
+            response.OnStarting(Apps.Do(() => seen.Note("first", "called")));
+            response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
+            response.OnStarting(static () => throw new InvalidOperationException("on purpose, too"));
+            response.OnStarting(Apps.Do(() => seen.Note("last", "called")));
+            foreach (var use in (string[])["write", "flush stream", "write nothing", "start"])
+            {
+                await seen.TryAsync(use, () => s_starts[use](response));
+                seen.Note("started", response.HasStarted);
+            }
+        },
         ["OnStarting that sets a length too small for the first write"] = static (context, seen) =>
         {
             context.Response.OnStarting(Apps.Do(() => context.Response.ContentLength = 2));
