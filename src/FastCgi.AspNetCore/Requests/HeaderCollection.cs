@@ -64,6 +64,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
         ArgumentException.ThrowIfNullOrEmpty(key);
         if (value.Count > 0)
             Validate(key, value);
+
         if (table.Find(key) >= 0)
             throw new ArgumentException($"The header '{key}' already exists.", nameof(key));
 

@@ -61,7 +61,6 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <param name="isSpan">Whether the application gets a span of the memory.</param>
     public Memory<byte> Lease(int sizeHint, bool isSpan)
     {
-        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
         EndLease();
         if (_leaseHolder != Nobody)

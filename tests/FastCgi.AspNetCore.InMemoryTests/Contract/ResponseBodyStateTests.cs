@@ -43,6 +43,8 @@ public sealed class ResponseBodyStateTests
         {
             var writer = context.Response.BodyWriter;
             seen.Note("supported", writer.CanGetUnflushedBytes);
+            seen.Try("negative memory", () => writer.GetMemory(-1));
+            seen.Try("negative span", () => writer.GetSpan(-1));
             foreach (var hint in (int[])[0, 1, 4_096, 65_535, 65_536, 300_000])
             {
                 seen.Note("memory", writer.GetMemory(hint).Length >= Math.Max(hint, 1));

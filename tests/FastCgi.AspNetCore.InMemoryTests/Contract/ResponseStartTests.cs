@@ -41,7 +41,7 @@ public class ResponseStartTests
             seen.Try("invalid length", () => response.ContentLength = -1);
             seen.Try("invalid value", () => response.Headers["X-Late"] = "1\n");
             seen.Try("no name", () => response.Headers[""] = "1");
-            seen.Try("add invalid", () => response.Headers.Add("X Late", "1"));
+            seen.Try("add invalid", () => ((IDictionary<string, StringValues>)response.Headers).Add("X Late", "1"));
             seen.Try("type", () => response.ContentType = "text/plain");
             seen.Try("cookie", () => response.Cookies.Append("a", "b"));
             seen.Try("completed", () => response.OnCompleted(static () => Task.CompletedTask));
