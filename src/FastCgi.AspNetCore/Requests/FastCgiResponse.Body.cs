@@ -98,7 +98,6 @@ internal sealed partial class FastCgiResponse : PipeWriter
 
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        ThrowIfNotFlushable(isWrite);
         if (HasStarted || IsCompleted)
             return Write(source, isWrite, head: null, cancellationToken);
 
@@ -120,11 +119,15 @@ internal sealed partial class FastCgiResponse : PipeWriter
         bool isHeld;
         using (var scope = _request.EnterLock())
         {
-            ThrowIfNotFlushable(isWrite);
-            if (IsCompleted)
-                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
-
+            ThrowIfOver();
             ref var state = ref In(scope);
+            if (IsCompleted)
+            {
+                if (isWrite)
+                    CheckLateWrite(ref state, source.Length);
+                return default;
+            }
+
             if (HasStarted)
                 CountWrite(ref state, source.Length);
             else
@@ -178,12 +181,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 + $"code {_statusCode}.");
     }
 
-    private void ThrowIfNotFlushable(bool isWrite)
+    /// <summary>After the completion, only an empty write without a length is allowed, as in Kestrel.</summary>
+    private void CheckLateWrite(ref ResponseStaging state, int length)
     {
-        if (isWrite)
+        CountWrite(ref state, length);
+        if (!state.CanWriteBody)
+            ThrowIfBodyForbidden();
+        else if (length > 0 || state.DeclaredLength is not null)
             ThrowIfNotWritable();
-        else
-            ThrowIfOver();
     }
 
     private void ThrowIfOver()
