@@ -164,6 +164,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
 
+    public override bool Gets(string path) => Serves(path);
+
     /// <summary>Whether a line sets the URL that the application sees for a path.</summary>
     public bool SetsTarget(string url) => Visible.Any(set => set.Is("ProxyFCGISetEnvIf")
         && set.Arguments is [_, "REQUEST_URI", _]

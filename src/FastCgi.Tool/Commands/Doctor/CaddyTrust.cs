@@ -14,15 +14,21 @@ internal sealed class CaddyTrust
     private static readonly string[] s_responses =
         ["abort", "error", "respond", "redir", "reverse_proxy", "php_fastcgi", "file_server"];
 
+    private static readonly string[] s_guards = ["abort", "error", "basicauth", "basic_auth", "forward_auth"];
+    private static readonly Regex s_path = new(
+        @"^\s*(?<not>!?)\s*(?:\{(?:http\.request\.uri\.)?path\}\s*(?:\.(?<method>startsWith|endsWith|matches)\(|"
+        + @"(?<method>[=!]=))|(?<method>path)\()\s*['""](?<text>[^'""]*)['""]\s*\)?\s*$");
+
     private readonly CaddyPlace _place;
+    private readonly Visit? _visit;
     private readonly HashSet<string> _chosen = new(StringComparer.Ordinal);
 
     // Headers that strangers do not choose. Those removed also have a minus.
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
 
-    private CaddyTrust(CaddyPlace place)
+    private CaddyTrust(CaddyPlace place, Visit? visit = null)
     {
-        _place = place;
+        (_place, _visit) = (place, visit);
         if (FindBalancer(place) is not null)
             _chosen.UnionWith(["client_ip", "request.client_ip"]);
         if (place.SiteLines.Any(static line => Regex.IsMatch(line.Text, @"\bheader_regexp (?!.*\bHost\b)")))
@@ -50,6 +56,25 @@ internal sealed class CaddyTrust
     /// <summary>Finds the line that trusts everybody's headers.</summary>
     public static Directive? FindBalancer(CaddyPlace place) => place.AllLines.FirstOrDefault(static line
         => line.Is("trusted_proxies") && Stranger.AreEverybody(line.Arguments));
+
+    /// <summary>Finds lines that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(CaddyPlace place)
+        => place.IsGuard || place.Pass.Is("php_fastcgi") || new CaddyTrust(place).IsClosed ? [] : Guards.Find(place,
+            place.SiteLines.Select(static line => line.Text),
+            visit => new CaddyTrust(place, visit) is var trust
+                ? place.Beside.FirstOrDefault(line => trust.TestResponse(line) == Chance.Always)
+                : null,
+            static (_, path) => $"@guarded path {path.TrimEnd('/')} {path.TrimEnd('/')}/* # for this line",
+            """
+            # in servers of the global options:
+            trusted_proxies static 192.0.2.10
+            # instead of the header:
+            @outside not client_ip 203.0.113.0/24
+            """);
+
+    /// <summary>Whether the matchers of a place may select a path.</summary>
+    public static bool Gets(CaddyPlace place, string path)
+        => new CaddyTrust(place, new(path)).Selection != Chance.Never;
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(CaddyPlace place)
@@ -130,21 +155,38 @@ internal sealed class CaddyTrust
         // Outside a route, Caddy sorts lines by their names.
         var isFirst = line.Parent.Is("route") ? isEarlier : line.Name switch
         {
-            "redir" => true,
+            "redir" or "basicauth" or "basic_auth" or "forward_auth" => true,
             "handle" => isEarlier || !step.Is("handle") || step.First is null or "*",
             "abort" or "error" or "respond" => step == _place.Pass,
             _ => false,
         };
-        var responds = line.IsAny(s_responses)
-            || line.Block.Exists(inner => inner.IsAny(s_responses) && Test(inner) == Chance.Always);
+        var responds = Responds(line)
+            || (line.Block.Exists(inner => Responds(inner) && Test(inner) == Chance.Always) && !IsOfOthers(line));
         return line != step && isFirst && responds ? Test(line) : Chance.Never;
     }
+
+    private bool Responds(Directive line) => _visit is null ? line.IsAny(s_responses)
+        : line.IsAny(s_guards) || (line.Is("respond") && line.Arguments.Any(static word => word is "401" or "403" or "404"));
+
+    /// <summary>Whether a guarded block is not for this application.</summary>
+    private bool IsOfOthers(Directive block) => _visit is not null && block.All.Any(static line
+        => line.IsAny("reverse_proxy", "php_fastcgi", "file_server") && line.Find("transport", "fastcgi") is null);
+
+    private Chance TestPath(Predicate<Visit> matches)
+    {
+        if (_visit is null)
+            return Chance.Open;
+        return matches(_visit) ? Chance.Always : Chance.Never;
+    }
+
+    private static bool IsPath(Visit visit, string pattern) => Place.TryMatch(
+        "(?i)^" + Regex.Escape(pattern).Replace("\\*", ".*") + "$", visit.DecodedPath) == true;
 
     /// <summary>The matcher of a line.</summary>
     private Chance Test(Directive line) => line.First switch
     {
         ['@', ..] name => line.Get(name) is { } matcher ? Test(matcher, matcher.Arguments) : Chance.Open,
-        ['/', ..] => Chance.Open,
+        ['/', ..] path => TestPath(visit => IsPath(visit, path)),
         _ => Chance.Always,
     };
 
@@ -158,8 +200,14 @@ internal sealed class CaddyTrust
                     => Stranger.Both(all, Test(inner, [inner.Name, .. inner.Arguments])));
             case ["not", .. var rest]:
                 return Stranger.Negate(Test(line, rest));
+            case ["path", .. var paths]:
+                return TestPath(visit => paths.Any(path => IsPath(visit, path)));
+            case ["path_regexp", .., var pattern]:
+                return TestPath(visit => Place.TryMatch(pattern, visit.DecodedPath) == true);
+            case ["header" or "header_regexp", ..] when _visit?.HasHeader == false && words.Any(Guards.NamesAddress):
+                return Chance.Never;
             case [_] or ["expression", ..]:
-                return string.Join(' ', words).Split("&&").Select(TestTerm).Aggregate(Stranger.Both);
+                return string.Join(' ', words.SkipWhile(static word => word == "expression")).Split("&&").Select(TestTerm).Aggregate(Stranger.Both);
         }
 
         var isForged = words.Contains("forwarded") || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
@@ -175,8 +223,19 @@ internal sealed class CaddyTrust
 
     private Chance TestTerm(string term)
     {
+        if (s_path.Match(term) is { Success: true, Groups: var groups })
+            return TestPath(visit => IsMatch(visit, groups["method"].Value, groups["text"].Value) == (groups["not"].Length == 0));
         if (term.Contains("remote_ip(") && !term.Contains("||"))
             return term.Contains('!') ? Chance.Always : Chance.Never;
         return IsOfClient(term) || Regex.IsMatch(term, @"\b(header(_regexp)?|query)\(") ? Chance.Chosen : Chance.Open;
     }
+
+    private static bool IsMatch(Visit visit, string method, string text) => method switch
+    {
+        "startsWith" => visit.DecodedPath.StartsWith(text, StringComparison.Ordinal),
+        "endsWith" => visit.DecodedPath.EndsWith(text, StringComparison.Ordinal),
+        "matches" => Place.TryMatch(text, visit.DecodedPath) == true,
+        "path" => IsPath(visit, text),
+        _ => visit.DecodedPath == text == (method == "=="),
+    };
 }

@@ -63,6 +63,27 @@ internal abstract class Place(Directive pass)
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
+    /// <summary>Whether the web server passes requests for a path to this place, unless a line refuses them.</summary>
+    public virtual bool Gets(string path) => IsBelow(path, Base ?? "");
+
+    /// <summary>Other spellings of a path that the application accepts.</summary>
+    public virtual IEnumerable<string> Respell(string path)
+    {
+        var length = Base is { } start && IsBelow(path, start) ? start.Length : 0;
+        return
+        [
+            path[..length] + path[length..].ToUpperInvariant(),
+            path.EndsWith('/') ? path.TrimEnd('/') : path + "/",
+        ];
+    }
+
+    /// <summary>The spelling with an escaped letter, which some tests do not decode.</summary>
+    protected static string Escape(string path)
+    {
+        var last = path.TrimEnd('/').LastIndexOf('/') + 1;
+        return path[..last] + Uri.HexEscape(path[last]) + path[(last + 1)..];
+    }
+
     /// <summary>Finds lines that refuse methods of APIs.</summary>
     public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
         => from method in s_methods
