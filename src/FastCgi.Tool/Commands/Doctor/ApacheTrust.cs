@@ -17,7 +17,8 @@ internal sealed class ApacheTrust
     private static readonly Regex s_pattern = new(
         @"(?<==~\s*|!~\s*)(m?/(\\.|[^/\\])*/|m([#|!])(?:(?!\3).)*\3)\w*");
     private static readonly Regex s_uri = new(
-        @"%\{REQUEST_URI\}\s*(?<operator>=~|!~|===?|!=)\s*(?:m?(?<mark>[/#|!])(?<text>.*?)\k<mark>(?<flags>\w*)|'(?<text>[^']*)')");
+        @"%\{REQUEST_URI\}\s*(?<operator>=~|!~|==|!=)\s*"
+        + @"(?:m?(?<mark>[/#|!])(?<text>.*?)\k<mark>(?<flags>i?)|'(?<text>[^']*)')");
     private static readonly Regex s_word = new(
         @"\|\||&&|!(?![=~])|[()]|(?:'[^']*'|""[^""]*""|![=~]|[^|&!()'""]|[|&](?![|&]))+");
     private static readonly Regex s_flag = new(
@@ -117,24 +118,12 @@ internal sealed class ApacheTrust
     public static IEnumerable<Seen> FindPassedGuards(ApachePlace place)
         => place.IsOfScripts || !place.IsWhole || place.Find("Satisfy").Any() || new ApacheTrust(place)._isClosed ? []
             : Guards.Find(place, place.Visible.Select(static line => line.Text),
-                visit => new ApacheTrust(place, visit).FindGuard(place), GetGuardFix,
-                """
-                RemoteIPHeader X-Forwarded-For
-                RemoteIPInternalProxy 192.0.2.10
-                # instead of the condition for the header:
-                Require ip 203.0.113.0/24
-                """);
-
-    private static string GetGuardFix(Directive guard, string path) => guard switch
-    {
-        { Arguments: ["~", var pattern] } when !IgnoresCase(pattern) => $"<LocationMatch \"(?i){pattern}\">",
-        { Arguments: [var pattern] } when guard.Is("LocationMatch") && !IgnoresCase(pattern)
-            => $"<LocationMatch \"(?i){pattern}\">",
-        _ when IsLocation(guard) => $"<LocationMatch \"(?i)^{path.TrimEnd('/')}(/|$)\">",
-        _ => $"# use the pattern \"(?i)^{path.TrimEnd('/')}(/|$)\"",
-    };
-
-    private static bool IgnoresCase(string pattern) => pattern.StartsWith("(?i)", StringComparison.Ordinal);
+                visit => new ApacheTrust(place, visit).FindGuard(place),
+                static (guard, path) => string.Format(CultureInfo.InvariantCulture,
+                    IsLocation(guard) ? "<LocationMatch \"(?i){0}\">" : "# use the pattern \"(?i){0}\"",
+                    Guards.Widen(guard, path)),
+                "RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 192.0.2.10\n"
+                    + "# instead of the condition for the header:\nRequire ip 203.0.113.0/24");
 
     private Directive? FindGuard(ApachePlace place)
     {
@@ -169,7 +158,8 @@ internal sealed class ApacheTrust
     /// <summary>Takes note of headers that no client can send.</summary>
     private void Unset(bool isEarly) => _unset.UnionWith(_lines.Where(line => line.Is("RequestHeader", "unset")
         && TestSections(line) == Chance.Always
-        && (isEarly ? line.Arguments is [_, _, "early"] : line.Arguments.Length == 2)).Select(static line => line.Arguments[1]));
+        && (isEarly ? line.Arguments is [_, _, "early"] : line.Arguments.Length == 2))
+        .Select(static line => line.Arguments[1]));
 
     private bool IsAbsent(string header)
         => _unset.Contains(header) || (_visit?.HasHeader == false && Guards.NamesAddress(header));
@@ -240,7 +230,8 @@ internal sealed class ApacheTrust
         return rules.Count > 0 ? Stranger.Both(Any(rules.Select(TestRule)), isOpen) : isOpen;
 
         List<Directive> FindRules(params string[] names)
-            => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(block => IsAround(place, block))
+            => place.Visible.Where(line => line.IsAny(names)
+                    && line.Around.SkipLast(1).All(section => IsAround(place, section))
                     && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
                     && TestSections(line) == Chance.Always)
                 .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion")))
@@ -321,14 +312,6 @@ internal sealed class ApacheTrust
             : Chance.Open;
     }
 
-    private static bool IsUri(Visit visit, GroupCollection parts)
-    {
-        var (text, operation) = (parts["text"].Value, parts["operator"].Value);
-        var pattern = operation.EndsWith('~') ? text : $"^{Regex.Escape(text)}$";
-        return Place.TryMatch((parts["flags"].Value.Contains('i') ? "(?i)" : "") + pattern, visit.DecodedPath) == true
-            == !operation.StartsWith('!');
-    }
-
     private static Chance TestText(string text, string pattern) => pattern switch
     {
         ['!', .. var rest] => Stranger.Negate(TestText(text, rest)),
@@ -377,7 +360,9 @@ internal sealed class ApacheTrust
     private Chance TestExpression(string text)
     {
         if (_visit is not null)
-            text = s_uri.Replace(text, match => IsUri(_visit, match.Groups) ? "true" : "false");
+            text = s_uri.Replace(text, match => (match.Groups["operator"].ValueSpan[0] == '!' ? "!" : "") + _visit.Test(
+                match.Groups["flags"].Value.Replace("i", "(?i)")
+                    + Guards.GetPattern(match.Groups["operator"].Value, match.Groups["text"].Value)));
         text = s_pattern.Replace(text, "RX");
         text = s_header.Replace(text, match => IsAbsent(match.Groups["name"].Value) ? Absent : Header);
         text = s_variable.Replace(text, match => TestVariable(match.Groups["name"].Value) switch
@@ -393,9 +378,9 @@ internal sealed class ApacheTrust
         {
             if (atom.Contains(Header) || (_forged is not null && Regex.IsMatch(atom, "(?<!CONN_)REMOTE_(ADDR|HOST)")))
                 return Chance.Chosen;
-            if (atom.Equals("true", StringComparison.OrdinalIgnoreCase))
+            if (atom is "Always" || atom.Equals("true", StringComparison.OrdinalIgnoreCase))
                 return Chance.Always;
-            if (atom == "false" || atom.Contains(Absent))
+            if (atom is "Never" || atom.Contains(Absent))
                 return Regex.IsMatch(atom, "![=~]") ? Chance.Always : Chance.Never;
             if (s_comparison.Match(atom) is { Success: true, Groups: var parts })
                 return TestText(parts[1].Value, (parts[2].Value is "!=" or "-ne" ? "!=" : "=") + parts[3].Value);

@@ -16,8 +16,8 @@ internal sealed class CaddyTrust
 
     private static readonly string[] s_guards = ["abort", "error", "basicauth", "basic_auth", "forward_auth"];
     private static readonly Regex s_path = new(
-        @"^\s*(?<not>!?)\s*(?:\{(?:http\.request\.uri\.)?path\}\s*(?:\.(?<method>startsWith|endsWith|matches)\(|"
-        + @"(?<method>[=!]=))|(?<method>path)\()\s*['""](?<text>[^'""]*)['""]\s*\)?\s*$");
+        @"^\s*(?<not>!)?\s*(\{(http\.request\.uri\.)?path\}\s*(\.(?<test>\w+)\(|==)|(?<test>path)\()\s*"
+        + @"['""](?<text>[^'""]*)['""]\s*\)?\s*$");
 
     private readonly CaddyPlace _place;
     private readonly Visit? _visit;
@@ -65,12 +65,8 @@ internal sealed class CaddyTrust
                 ? place.Beside.FirstOrDefault(line => trust.TestResponse(line) == Chance.Always)
                 : null,
             static (_, path) => $"@guarded path {path.TrimEnd('/')} {path.TrimEnd('/')}/* # for this line",
-            """
-            # in servers of the global options:
-            trusted_proxies static 192.0.2.10
-            # instead of the header:
-            @outside not client_ip 203.0.113.0/24
-            """);
+            "# in servers of the global options:\ntrusted_proxies static 192.0.2.10\n"
+                + "# instead of the header:\n@outside not client_ip 203.0.113.0/24");
 
     /// <summary>Whether the matchers of a place may select a path.</summary>
     public static bool Gets(CaddyPlace place, string path)
@@ -166,27 +162,20 @@ internal sealed class CaddyTrust
     }
 
     private bool Responds(Directive line) => _visit is null ? line.IsAny(s_responses)
-        : line.IsAny(s_guards) || (line.Is("respond") && line.Arguments.Any(static word => word is "401" or "403" or "404"));
+        : line.IsAny(s_guards) || (line.Is("respond") && line.Arguments.Intersect(["401", "403", "404"]).Any());
 
     /// <summary>Whether a guarded block is not for this application.</summary>
     private bool IsOfOthers(Directive block) => _visit is not null && block.All.Any(static line
         => line.IsAny("reverse_proxy", "php_fastcgi", "file_server") && line.Find("transport", "fastcgi") is null);
 
-    private Chance TestPath(Predicate<Visit> matches)
-    {
-        if (_visit is null)
-            return Chance.Open;
-        return matches(_visit) ? Chance.Always : Chance.Never;
-    }
-
-    private static bool IsPath(Visit visit, string pattern) => Place.TryMatch(
-        "(?i)^" + Regex.Escape(pattern).Replace("\\*", ".*") + "$", visit.DecodedPath) == true;
+    private Chance TestPath(string test, params string[] texts)
+        => _visit?.Test(texts.Select(text => Guards.GetPattern(test, text))) ?? Chance.Open;
 
     /// <summary>The matcher of a line.</summary>
     private Chance Test(Directive line) => line.First switch
     {
         ['@', ..] name => line.Get(name) is { } matcher ? Test(matcher, matcher.Arguments) : Chance.Open,
-        ['/', ..] path => TestPath(visit => IsPath(visit, path)),
+        ['/', ..] path => TestPath("path", path),
         _ => Chance.Always,
     };
 
@@ -201,13 +190,14 @@ internal sealed class CaddyTrust
             case ["not", .. var rest]:
                 return Stranger.Negate(Test(line, rest));
             case ["path", .. var paths]:
-                return TestPath(visit => paths.Any(path => IsPath(visit, path)));
+                return TestPath("path", paths);
             case ["path_regexp", .., var pattern]:
-                return TestPath(visit => Place.TryMatch(pattern, visit.DecodedPath) == true);
+                return TestPath("matches", pattern);
             case ["header" or "header_regexp", ..] when _visit?.HasHeader == false && words.Any(Guards.NamesAddress):
                 return Chance.Never;
             case [_] or ["expression", ..]:
-                return string.Join(' ', words.SkipWhile(static word => word == "expression")).Split("&&").Select(TestTerm).Aggregate(Stranger.Both);
+                return string.Join(' ', words.SkipWhile(static word => word == "expression")).Split("&&")
+                    .Select(TestTerm).Aggregate(Stranger.Both);
         }
 
         var isForged = words.Contains("forwarded") || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
@@ -223,19 +213,12 @@ internal sealed class CaddyTrust
 
     private Chance TestTerm(string term)
     {
-        if (s_path.Match(term) is { Success: true, Groups: var groups })
-            return TestPath(visit => IsMatch(visit, groups["method"].Value, groups["text"].Value) == (groups["not"].Length == 0));
+        if (s_path.Match(term) is { Success: true, Groups: var parts })
+            return TestPath(parts["test"].Value, parts["text"].Value) is var chance && parts["not"].Success
+                ? Stranger.Negate(chance)
+                : chance;
         if (term.Contains("remote_ip(") && !term.Contains("||"))
             return term.Contains('!') ? Chance.Always : Chance.Never;
         return IsOfClient(term) || Regex.IsMatch(term, @"\b(header(_regexp)?|query)\(") ? Chance.Chosen : Chance.Open;
     }
-
-    private static bool IsMatch(Visit visit, string method, string text) => method switch
-    {
-        "startsWith" => visit.DecodedPath.StartsWith(text, StringComparison.Ordinal),
-        "endsWith" => visit.DecodedPath.EndsWith(text, StringComparison.Ordinal),
-        "matches" => Place.TryMatch(text, visit.DecodedPath) == true,
-        "path" => IsPath(visit, text),
-        _ => visit.DecodedPath == text == (method == "=="),
-    };
 }

@@ -4,6 +4,9 @@ namespace FastCgi.Tool.Commands.Doctor;
 internal sealed record Visit(string Path, bool HasHeader = false)
 {
     public string DecodedPath => Uri.UnescapeDataString(Path);
+
+    /// <summary>Whether the path matches any of these patterns.</summary>
+    public Chance Test(params IEnumerable<string> patterns) => Guards.Test(DecodedPath, patterns);
 }
 
 /// <summary>Lines that refuse strangers, but not all requests that the application accepts.</summary>
@@ -31,6 +34,28 @@ internal static class Guards
     /// <summary>The first alternatives of a pattern.</summary>
     public static string ReadFirst(string pattern) => Regex.Replace(Regex.Replace(
         pattern.Replace("(?i)", ""), @"\((?:\?:)?([^|()]*)[^()]*\)", "$1"), @"[\^$?]", "");
+
+    /// <summary>The pattern of a test with the name that a web server gives it.</summary>
+    public static string GetPattern(string? test, string text) => test switch
+    {
+        "reg" or "matches" or "=~" or "!~" => text,
+        "beg" or "startsWith" or "=^" => "^" + Regex.Escape(text),
+        "end" or "endsWith" or "=$" => Regex.Escape(text) + "$",
+        "sub" => Regex.Escape(text),
+        "dir" => $"/{Regex.Escape(text.Trim('/'))}(/|$)",
+        "path" => "(?i)^" + Regex.Escape(text).Replace("\\*", ".*") + "$",
+        _ => $"^{Regex.Escape(text)}$",
+    };
+
+    public static Chance Test(string text, params IEnumerable<string> patterns)
+        => patterns.Any(pattern => Place.TryMatch(pattern, text) == true) ? Chance.Always : Chance.Never;
+
+    /// <summary>The pattern of a guard for all spellings.</summary>
+    public static string Widen(Directive guard, string path)
+    {
+        var pattern = guard.Arguments.FirstOrDefault(static word => word is ['^', '/', _, ..]) ?? $"^{path}/";
+        return pattern is [.., '/' or '$'] ? pattern.TrimEnd('/', '$') + "(/|$)" : pattern;
+    }
 
     /// <summary>Finds guards that another spelling of their path passes, or a header with an address.</summary>
     /// <param name="texts">Texts with the paths of guards.</param>

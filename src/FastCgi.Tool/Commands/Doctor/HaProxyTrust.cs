@@ -67,7 +67,8 @@ internal sealed class HaProxyTrust
         => place.Application?.Block.Exists(static line => line.Text.Contains("php")) == true ? []
             : from door in FindDoors(place)
               from seen in Guards.Find(place,
-                  place.Frontends.Append(place.Backend).SelectMany(HaProxyPlace.GetLines).Select(static line => line.Text),
+                  place.Frontends.Append(place.Backend).SelectMany(HaProxyPlace.GetLines)
+                      .Select(static line => line.Text),
                   visit => new HaProxyTrust(place, door.Frontend, door.Bind, visit)._guard,
                   static (_, path) => $$"""
                       # instead of the test of the path:
@@ -75,10 +76,8 @@ internal sealed class HaProxyTrust
                       # before this line:
                       http-request deny if { path,url_dec -m reg /\.\.?(/|$) }
                       """,
-                  """
-                  # before this line; then test src instead of the header:
-                  http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 192.0.2.10 }
-                  """)
+                  "# before this line; then test src instead of the header:\n"
+                      + "http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 192.0.2.10 }")
               select seen;
 
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
@@ -255,20 +254,8 @@ internal sealed class HaProxyTrust
         var text = converters.Contains("url_dec") ? visit.DecodedPath : visit.Path;
         var flag = Array.IndexOf(words, "-m");
         var method = flag < 0 ? fetch.Groups["method"].Value : words.ElementAtOrDefault(flag + 1);
-        return words.Where((word, index) => index > 0 && word[0] != '-' && (flag < 0 || index != flag + 1))
-            .Any(word => Place.TryMatch((words.Contains("-i") ? "(?i)" : "") + GetPattern(method, word),
-                converters.Contains("lower") ? text.ToLowerInvariant() : text) == true)
-                    ? Chance.Always
-                    : Chance.Never;
+        return Guards.Test(converters.Contains("lower") ? text.ToLowerInvariant() : text,
+            words.Where((word, index) => index > 0 && word[0] != '-' && (flag < 0 || index != flag + 1))
+                .Select(word => (words.Contains("-i") ? "(?i)" : "") + Guards.GetPattern(method, word)));
     }
-
-    private static string GetPattern(string? method, string word) => method switch
-    {
-        "reg" => word,
-        "beg" => "^" + Regex.Escape(word),
-        "end" => Regex.Escape(word) + "$",
-        "sub" => Regex.Escape(word),
-        "dir" => $"/{Regex.Escape(word.Trim('/'))}(/|$)",
-        _ => $"^{Regex.Escape(word)}$",
-    };
 }

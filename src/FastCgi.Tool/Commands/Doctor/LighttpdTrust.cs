@@ -21,11 +21,8 @@ internal static class LighttpdTrust
                 => Test(line, visit) == Chance.Always && line.Block.Exists(item => line.Is("auth.require")
                     ? visit.Path.StartsWith(item.Name, StringComparison.Ordinal)
                     : item.First == "")),
-            static (_, path) => $"$HTTP[\"url\"] =~ \"(?i)^{path.TrimEnd('/')}(/|\\?|$)\" {{",
-            """
-            extforward.forwarder = ("192.0.2.10" => "trust")
-            # $HTTP["remoteip"] instead of the header
-            """);
+            static (guard, path) => $"$HTTP[\"url\"] =~ \"(?i)^{path.TrimEnd('/')}(/|\\?|$)\" {{ # {guard.Name} for \"\"",
+            "extforward.forwarder = (\"192.0.2.10\" => \"trust\")\n# $HTTP[\"remoteip\"] instead of the header");
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(LighttpdPlace place)
@@ -75,7 +72,7 @@ internal static class LighttpdTrust
     private static Chance TestCondition(string condition, Visit? visit, bool isPlain)
     {
         // A guard of one host is a guard.
-        if (condition is "" or "else" || (visit is not null && condition.StartsWith("$HTTP[\"host\"]", StringComparison.Ordinal)))
+        if (condition is "" or "else" || (visit is not null && condition.Contains("\"host\"")))
             return Chance.Always;
         var parts = s_condition.Match(condition);
         var (kind, name, value) = (parts.Groups["kind"].Value, parts.Groups["name"].Value.ToLowerInvariant(),
@@ -88,7 +85,9 @@ internal static class LighttpdTrust
             _ => visit?.HasHeader == false && Guards.NamesAddress(name) ? "" : null,
         };
         if (known is not null)
-            return Matches(known, operation[1..], value) == !operation.StartsWith('!') ? Chance.Always : Chance.Never;
+            return Guards.Test(known, Guards.GetPattern(operation, value)) is var met && operation.StartsWith('!')
+                ? Stranger.Negate(met)
+                : met;
         if (name is "remoteip" or "remote-ip")
         {
             var matches = operation.EndsWith('~')
@@ -103,12 +102,4 @@ internal static class LighttpdTrust
             || name is "cookie" or "referer" or "useragent" or "user-agent" or "querystring" or "query-string";
         return isOfClient ? Chance.Chosen : Chance.Open;
     }
-
-    private static bool Matches(string text, string operation, string value) => operation switch
-    {
-        "~" => Place.TryMatch(value, text) == true,
-        "^" => text.StartsWith(value, StringComparison.Ordinal),
-        "$" => text.EndsWith(value, StringComparison.Ordinal),
-        _ => text == value,
-    };
 }

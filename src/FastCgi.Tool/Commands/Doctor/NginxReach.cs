@@ -54,7 +54,7 @@ internal static class NginxReach
            // An application that learns the user can refuse others itself.
            where other is not null && location.Find("fastcgi_param", "AUTH_TYPE") is null
            select new Seen(location.Where, $"{location.Text} guards {path}, but not {other}",
-               Fix: $"location ~* ^{path.TrimEnd('/')}(/|$) {{");
+               Fix: $"location ~* {Guards.Widen(location, path)} {{");
 
     /// <summary>Whether a line refuses clients, other than from files.</summary>
     public static bool IsGuard(Directive line)
@@ -80,15 +80,10 @@ internal static class NginxReach
                 "request_uri" => visit.Path,
                 _ => !visit.HasHeader && Guards.NamesAddress(name) ? "" : null,
             }),
-            static (_, path) => $$"""
-                if ($uri ~* "^{{path.TrimEnd('/')}}(/|$)") {
-                # in a map of $uri: "~*^{{path.TrimEnd('/')}}(/|$)"
-                """,
-            """
-            set_real_ip_from 192.0.2.10;
-            real_ip_header X-Forwarded-For;
-            # in the condition, $remote_addr instead of the header
-            """);
+            static (_, path) => string.Format(CultureInfo.InvariantCulture,
+                "if ($uri ~* \"{0}\") {{\n# in a map of $uri: \"~*{0}\"", $"^{path.TrimEnd('/')}(/|$)"),
+            "set_real_ip_from 192.0.2.10;\nreal_ip_header X-Forwarded-For;\n"
+                + "# in the condition, $remote_addr instead of the header");
 
     private static Directive? FindGuard(NginxPlace place, Func<string, string?> known)
         => FindRefusal(place, known, IsGuard) ?? (place.Get("auth_basic") is { First: ['$', ..] realm } line

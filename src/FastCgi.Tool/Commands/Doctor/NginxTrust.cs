@@ -66,7 +66,8 @@ internal static class NginxTrust
             || place.Set("HTTP_COOKIE", "") is not null)
             return null;
 
-        var knows = s_cookies.Concat(NginxReach.IsOfScripts(place) ? s_cookiesOfPhp : []).Any(cookie => KeepsApart(place, name => ReadCookie(name, cookie), ReadNoCookie))
+        var cookies = NginxReach.IsOfScripts(place) ? s_cookiesOfPhp : s_cookies;
+        var knows = cookies.Any(cookie => KeepsApart(place, name => ReadCookie(name, cookie), ReadNoCookie))
             || KeepsApart(place, static name => name == "http_authorization" ? "Bearer CfDJ8" : null,
                 static name => name == "http_authorization" ? "" : null);
         return knows ? null : place.Get("fastcgi_cache");
