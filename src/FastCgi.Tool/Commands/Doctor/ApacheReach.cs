@@ -47,7 +47,7 @@ internal static class ApacheReach
 
     /// <summary>Finds guards in sections of files, which do not apply to what <c>ProxyPass</c> passes.</summary>
     public static IEnumerable<Seen> FindUnusedGuards(ApachePlace place)
-        => from line in place.IsProxyPass && place.Pass.FindAround("Location") is null ? place.Visible : []
+        => from line in place.IsFile ? [] : place.Visible
            where IsGuard(line) && line.Parent is { First: not null }
            let path = GetPath(place, line.Parent!)
            where path is not null && place.Serves(path) && !place.Find("Require").Any(IsGuard)

@@ -152,8 +152,8 @@ internal sealed class CaddyTrust
         var isFirst = line.Parent.Is("route") ? isEarlier : line.Name switch
         {
             "redir" or "basicauth" or "basic_auth" or "forward_auth" => true,
-            "handle" => isEarlier || !step.Is("handle") || step.First is null or "*",
-            "abort" or "error" or "respond" => step == _place.Pass,
+            "handle" or "handle_path" => isEarlier || !step.IsAny("handle", "handle_path") || step.First is null or "*",
+            "abort" or "error" or "respond" or "route" => step == _place.Pass,
             _ => false,
         };
         var responds = Responds(line)
@@ -200,7 +200,7 @@ internal sealed class CaddyTrust
                     .Select(TestTerm).Aggregate(Stranger.Both);
         }
 
-        var isForged = words.Contains("forwarded") || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
+        var isForged = (words.Contains("forwarded") && _visit?.HasHeader != false) || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
         if (s_ofAddress.Contains(words[0]) && !isForged)
             return Stranger.AreEverybody(words.Except(s_networks)) ? Chance.Always : Chance.Never;
         if (words.Any(word => _clean.Contains("-" + word)))

@@ -20,7 +20,7 @@ internal static class Guards
     private const int MostPaths = 50;
 
     private static readonly Regex s_address = new(
-        "(?<!add_)(x[-_](forwarded[-_]for|original[-_]forwarded[-_]for|real[-_]ip|client[-_]ip|cluster[-_]client[-_]ip)"
+        "(x[-_](forwarded[-_]for|original[-_]forwarded[-_]for|real[-_]ip|client[-_]ip|cluster[-_]client[-_]ip)"
         + "|cf[-_]connecting[-_]ip|(true|fastly)[-_]client[-_]ip)", RegexOptions.IgnoreCase);
     private static readonly Regex s_path = new(@"(?<![\w.@:/])/[A-Za-z][\w/-]*(?![\w.])");
     private static readonly Regex s_file = new(@"\.|php|/wp-|cgi-bin|/vendor");

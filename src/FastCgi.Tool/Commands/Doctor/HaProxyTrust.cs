@@ -23,6 +23,7 @@ internal sealed class HaProxyTrust
     // Variables whose values clients choose, headers whose values they do not, and what has the address of the peer.
     private readonly HashSet<string> _chosen = [];
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
+    private readonly HashSet<string> _absent = [];
     private readonly HashSet<string> _peers = ["src", "fc_src"];
     private readonly Chance _reached = Chance.Always;
     private Chance _refused;
@@ -165,6 +166,8 @@ internal sealed class HaProxyTrust
         var name = s_set.Match(action).Groups["name"].Value;
         if (name.Length > 0 && _peers.Contains(GetValue(line).Split(' ')[^1]))
             _peers.Add($"var({name})");
+        if (name.Length > 0 && _visit is { HasHeader: false } && isChosen && Guards.NamesAddress(GetValue(line)))
+            _absent.Add($"var({name})");
         var isSure = isChosen || chance == Chance.Always;
         if (isSure && name.Length > 0)
             _ = isChosen ? _chosen.Add($"var({name})") : _chosen.Remove($"var({name})");
@@ -243,7 +246,7 @@ internal sealed class HaProxyTrust
     /// <summary>What is known of a request with a path; <see langword="null"/> if nothing.</summary>
     private Chance? TestVisit(Visit visit, string[] words)
     {
-        if (words[0].StartsWith("http_auth", StringComparison.Ordinal)
+        if (words[0].StartsWith("http_auth", StringComparison.Ordinal) || _absent.Contains(words[0])
             || (!visit.HasHeader && Guards.NamesAddress(words[0]) && IsOfClient(words[0])))
             return Chance.Never;
         var fetch = s_path.Match(words[0]);

@@ -21,7 +21,8 @@ internal static class LighttpdTrust
                 => Test(line, visit) == Chance.Always && line.Block.Exists(item => line.Is("auth.require")
                     ? visit.Path.StartsWith(item.Name, StringComparison.Ordinal)
                     : item.First == "")),
-            static (guard, path) => $"$HTTP[\"url\"] =~ \"(?i)^{path.TrimEnd('/')}(/|\\?|$)\" {{ # {guard.Name} for \"\"",
+            static (guard, path)
+                => $"$HTTP[\"url\"] =~ \"(?i)^{path.TrimEnd('/')}(/|\\?|$)\" {{ # {guard.Name} for \"\"",
             "extforward.forwarder = (\"192.0.2.10\" => \"trust\")\n# $HTTP[\"remoteip\"] instead of the header");
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>

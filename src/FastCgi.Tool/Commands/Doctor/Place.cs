@@ -69,20 +69,14 @@ internal abstract class Place(Directive pass)
     /// <summary>Other spellings of a path that the application accepts.</summary>
     public virtual IEnumerable<string> Respell(string path)
     {
-        var length = Base is { } start && IsBelow(path, start) ? start.Length : 0;
-        return
-        [
-            path[..length] + path[length..].ToUpperInvariant(),
-            path.EndsWith('/') ? path.TrimEnd('/') : path + "/",
-        ];
+        var start = Base is { } own && IsBelow(path, own) ? own : "";
+        yield return start + path[start.Length..].ToUpperInvariant();
+        yield return path.EndsWith('/') ? path.TrimEnd('/') : path + "/";
     }
 
     /// <summary>The spelling with an escaped letter, which some tests do not decode.</summary>
     protected static string Escape(string path)
-    {
-        var last = path.TrimEnd('/').LastIndexOf('/') + 1;
-        return path[..last] + Uri.HexEscape(path[last]) + path[(last + 1)..];
-    }
+        => Regex.Replace(path, @"(?<=/)\w(?=[^/]*/?$)", static letter => Uri.HexEscape(letter.Value[0]));
 
     /// <summary>Finds lines that refuse methods of APIs.</summary>
     public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
