@@ -145,6 +145,8 @@ internal sealed class ApacheTrust
     /// <summary>Whether a section contains requests of the place, or the request of the visit.</summary>
     private bool IsAround(ApachePlace place, Directive section)
     {
+        if (section.IsAny("Files", "FilesMatch") && !place.Pass.Around.Contains(section))
+            return place.IsFile && ApacheReach.Covers(section, _visit?.DecodedPath ?? "/x");
         if (_visit is null || !IsLocation(section) || section.Find("SetHandler") is not null)
             return place.IsAround(section);
         return section.Is("Location") && section.First != "~"
@@ -232,7 +234,8 @@ internal sealed class ApacheTrust
         List<Directive> FindRules(params string[] names)
             => place.Visible.Where(line => line.IsAny(names)
                     && line.Around.SkipLast(1).All(section => IsAround(place, section))
-                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
+                    && line.Around.All(section
+                        => !section.IsAny("Directory", "DirectoryMatch") || place.Pass.Around.Contains(section))
                     && TestSections(line) == Chance.Always)
                 .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion")))
                 // A location is merged after other sections, and a condition at the end.
