@@ -23,7 +23,7 @@ internal static class Guards
         "(x[-_](forwarded[-_]for|original[-_]forwarded[-_]for|real[-_]ip|client[-_]ip|cluster[-_]client[-_]ip)"
         + "|cf[-_]connecting[-_]ip|(true|fastly)[-_]client[-_]ip)", RegexOptions.IgnoreCase);
     private static readonly Regex s_path = new(@"(?<![\w.@:/])/[A-Za-z][\w/-]*(?![\w.])");
-    private static readonly Regex s_file = new(@"\.|php|/wp-|cgi-bin|/vendor");
+    private static readonly Regex s_file = new(@"\.|php|/wp-|cgi-bin|/(vendor|etc)/");
 
     /// <summary>Whether a text has the name of a header that load balancers use for the client's address.</summary>
     public static bool NamesAddress(string text) => s_address.IsMatch(text);
