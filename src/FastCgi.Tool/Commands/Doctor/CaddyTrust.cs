@@ -200,7 +200,8 @@ internal sealed class CaddyTrust
                     .Select(TestTerm).Aggregate(Stranger.Both);
         }
 
-        var isForged = (words.Contains("forwarded") && _visit?.HasHeader != false) || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
+        var isForged = (words.Contains("forwarded") && _visit?.HasHeader != false)
+            || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
         if (s_ofAddress.Contains(words[0]) && !isForged)
             return Stranger.AreEverybody(words.Except(s_networks)) ? Chance.Always : Chance.Never;
         if (words.Any(word => _clean.Contains("-" + word)))
