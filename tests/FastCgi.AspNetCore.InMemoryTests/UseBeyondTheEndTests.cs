@@ -9,9 +9,9 @@ public sealed class UseBeyondTheEndTests
     public static TheoryData<string, int> Ends => Rows.Cross(
         [
             "HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost",
-            "write", "complete", "advance", "span 200", "span write", "span complete", "span advance",
+            "write", "complete", "advance", "span 200", "span write", "span complete", "span advance", "span rest",
         ],
-        3_000, 60_000);
+        3_000, 60_000, 100_000);
 
     /// <summary>Another thread has memory of the body when the response ends, and writes there later.</summary>
     [Theory]
@@ -53,6 +53,12 @@ public sealed class UseBeyondTheEndTests
                 await body.WriteAsync("start"u8.ToArray());
             if (int.TryParse(how, out var status) && status != 500)
                 context.Response.StatusCode = status;
+            if (how == "span rest")
+            {
+                body.GetMemory(20);
+                body.Advance(10);
+            }
+
             writer = Task.Factory.StartNew(
                 () => WriteLate(body, length, how.StartsWith("span", StringComparison.Ordinal), isLeased, isEnded),
                 TaskCreationOptions.LongRunning);
@@ -92,14 +98,19 @@ public sealed class UseBeyondTheEndTests
             case "advance":
                 Put(body, 'c', 10);
                 break;
+            case "rest":
+                // Of an earlier lease: the other thread has not advanced over its span.
+                body.Advance(10);
+                break;
         }
     }
 
     private static async Task WriteInTwoPartsAsync(HttpContext context, int length, Task go)
     {
         Put(context.Response.BodyWriter, 'a', length);
+        context.Response.BodyWriter.GetMemory(length).Span[..length].Fill((byte)'b');
         await go;
-        Put(context.Response.BodyWriter, 'b', length);
+        context.Response.BodyWriter.Advance(length);
     }
 
     private static void Put(PipeWriter writer, char c, int length)

@@ -99,17 +99,20 @@ internal sealed partial class FastCgiResponse : PipeWriter
     /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        ThrowIfNotFlushable(isWrite);
         EncodedHead? head = HasStarted || IsCompleted ? null : EncodeHeadForApplication();
         bool isHeld;
         try
         {
             using var scope = _request.EnterLock();
-            ThrowIfNotFlushable(isWrite);
-            if (IsCompleted)
-                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
-
+            ThrowIfOver();
             ref var state = ref In(scope);
+            if (IsCompleted)
+            {
+                if (isWrite)
+                    CheckLateWrite(ref state, source.Length);
+                return default;
+            }
+
             if (HasStarted)
                 CountWrite(ref state, source.Length);
             else
@@ -167,12 +170,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 + $"code {_statusCode}.");
     }
 
-    private void ThrowIfNotFlushable(bool isWrite)
+    /// <summary>After the completion, only an empty write without a length is allowed, as in Kestrel.</summary>
+    private void CheckLateWrite(ref ResponseStaging state, int length)
     {
-        if (isWrite)
+        CountWrite(ref state, length);
+        if (!state.CanWriteBody)
+            ThrowIfBodyForbidden();
+        else if (length > 0 || state.DeclaredLength is not null)
             ThrowIfNotWritable();
-        else
-            ThrowIfOver();
     }
 
     private void ThrowIfOver()

@@ -161,9 +161,12 @@ internal sealed partial class FastCgiResponse
             return;
 
         Start(scope, head!.Value, writeLength: 0, isEnd: true);
+        if (In(scope).BytesWritten > 0 || head is { LengthPosition: ResponseStaging.NoPosition })
+            return;
+
+        In(scope).DeclaredLength = 0;
         // In the headers, so that the request log can read it later.
-        if (In(scope).BytesWritten == 0 && head is { LengthPosition: not ResponseStaging.NoPosition })
-            _headers.Table.SetContentLength(0);
+        _headers.Table.SetContentLength(0);
     }
 
     private void Replace(int statusCode, string? body)

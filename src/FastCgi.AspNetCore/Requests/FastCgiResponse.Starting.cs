@@ -34,7 +34,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>The running OnStarting callbacks, which the application may not await.</summary>
     public Task? Starting => Volatile.Read(ref _starting);
 
-    /// <summary>Calls the OnStarting callbacks. If one throws, the response fails and the rest are skipped.</summary>
+    /// <summary>Calls the OnStarting callbacks until one throws. The next use calls the rest.</summary>
     public Task FireOnStartingAsync()
     {
         var calls = CallOnStartingAsync();
@@ -59,7 +59,6 @@ internal sealed partial class FastCgiResponse
             {
                 ThrowIfOver();
                 _request.ReportApplicationError(exception);
-                ClearOnStarting();
                 return;
             }
         }

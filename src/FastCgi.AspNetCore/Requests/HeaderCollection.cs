@@ -20,14 +20,15 @@ internal abstract class HeaderCollection : IHeaderDictionary
         get => Loaded.ContentLength;
         set
         {
+            ref var table = ref Changeable;
             if (value is null)
             {
-                Remove(Known.ContentLength);
+                table.Remove(Known.ContentLength);
                 return;
             }
 
             ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
-            Changeable.SetContentLength(value.Value);
+            table.SetContentLength(value.Value);
         }
     }
 
@@ -36,15 +37,16 @@ internal abstract class HeaderCollection : IHeaderDictionary
         get => TryGetValue(key, out var value) ? value : StringValues.Empty;
         set
         {
+            ref var table = ref Changeable;
             ArgumentException.ThrowIfNullOrEmpty(key);
             if (value.Count == 0)
             {
-                Remove(key);
+                table.Remove(key);
                 return;
             }
 
             Validate(key, value);
-            Assign(ref Changeable, key, value);
+            Assign(ref table, key, value);
         }
     }
 
@@ -58,11 +60,11 @@ internal abstract class HeaderCollection : IHeaderDictionary
 
     public void Add(string key, StringValues value)
     {
+        ref var table = ref Changeable;
         ArgumentException.ThrowIfNullOrEmpty(key);
         if (value.Count > 0)
             Validate(key, value);
 
-        ref var table = ref Changeable;
         if (table.Find(key) >= 0)
             throw new ArgumentException($"The header '{key}' already exists.", nameof(key));
 

@@ -61,7 +61,6 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <param name="isSpan">Whether the application gets a span of the memory.</param>
     public Memory<byte> Lease(int sizeHint, bool isSpan)
     {
-        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         EndSpan();
         EndLease();
         if (_leaseHolder != NoHolder)
@@ -125,8 +124,9 @@ internal struct ResponseStaging(FastCgiRequest request)
 
         var start = (_scratch?.Length ?? 0) - _leasedLength;
         _leasedLength -= count;
-        if (_leaseHolder != SeveralHolders)
-            _leaseHolder = NoHolder;
+        // A thread that advances while another has a span may not mean that span.
+        var isOwn = _leaseHolder is NoHolder or AnyHolder || _leaseHolder == Environment.CurrentManagedThreadId;
+        _leaseHolder = isOwn ? NoHolder : SeveralHolders;
         Length += count;
         if (_scratch is not null)
         {

@@ -43,6 +43,8 @@ public sealed class ResponseBodyStateTests
         {
             var writer = context.Response.BodyWriter;
             seen.Note("supported", writer.CanGetUnflushedBytes);
+            seen.Try("negative memory", () => writer.GetMemory(-1));
+            seen.Try("negative span", () => writer.GetSpan(-1));
             foreach (var hint in (int[])[0, 1, 4_096, 65_535, 65_536, 300_000])
             {
                 seen.Note("memory", writer.GetMemory(hint).Length >= Math.Max(hint, 1));
@@ -58,6 +60,22 @@ public sealed class ResponseBodyStateTests
             => CompleteTwiceAsync(context, seen, context.Response.CompleteAsync),
         ["completion of the writer"] = static (context, seen)
             => CompleteTwiceAsync(context, seen, () => context.Response.BodyWriter.CompleteAsync().AsTask()),
+        ["writes after the completion of an empty response"] = static (context, seen)
+            => WriteAfterCompletionAsync(context, seen, static _ => Task.CompletedTask),
+        ["writes after the completion of a response without a length"] = static (context, seen)
+            => WriteAfterCompletionAsync(context, seen, static response => response.WriteAsync("abc")),
+        ["writes after the completion of a response with a length"] = static (context, seen)
+            => WriteAfterCompletionAsync(context, seen, static response =>
+            {
+                response.ContentLength = 3;
+                return response.WriteAsync("abc");
+            }),
+        ["writes after the completion of a 204"] = static (context, seen)
+            => WriteAfterCompletionAsync(context, seen, static response =>
+            {
+                response.StatusCode = 204;
+                return response.StartAsync();
+            }),
         ["parts of a lease"] = static (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
@@ -201,20 +219,28 @@ public sealed class ResponseBodyStateTests
         seen.Note("started", response.HasStarted);
         seen.Try("memory", () => writer.GetMemory());
         seen.Try("span", () => writer.GetSpan());
-        // After a HEAD, Kestrel ignores what is written.
-        if (!HttpMethods.IsHead(context.Request.Method))
-        {
-            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
-            await seen.TryAsync("write stream", () => response.Body.WriteAsync("x"u8.ToArray()).AsTask());
-        }
-
-        await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
+        await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
+        await seen.TryAsync("write stream", () => response.Body.WriteAsync("x"u8.ToArray()).AsTask());
+        await NoteAsync(seen, "write nothing", () => writer.WriteAsync(ReadOnlyMemory<byte>.Empty));
+        await NoteAsync(seen, "flush", () => writer.FlushAsync());
         await seen.TryAsync("flush stream", () => response.Body.FlushAsync());
         await seen.TryAsync("again", complete);
         seen.Try("writer again", () => writer.Complete());
         await seen.TryAsync("start", () => response.StartAsync());
         seen.Try("cancel", writer.CancelPendingFlush);
         seen.Note("unflushed", writer.UnflushedBytes);
+    }
+
+    private static async Task WriteAfterCompletionAsync(
+        HttpContext context, Observations seen, Func<HttpResponse, Task> write)
+    {
+        await write(context.Response);
+        await context.Response.CompleteAsync();
+        var (writer, body) = (context.Response.BodyWriter, context.Response.Body);
+        await NoteAsync(seen, "nothing", () => writer.WriteAsync(ReadOnlyMemory<byte>.Empty));
+        await seen.TryAsync("nothing to the stream", () => body.WriteAsync(ReadOnlyMemory<byte>.Empty).AsTask());
+        await NoteAsync(seen, "flush", () => writer.FlushAsync());
+        await seen.TryAsync("text", () => context.Response.WriteAsync("x"));
     }
 
     private static async Task CancelEachAsync(HttpContext context, Observations seen)

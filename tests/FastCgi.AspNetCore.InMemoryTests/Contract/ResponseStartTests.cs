@@ -38,6 +38,10 @@ public class ResponseStartTests
             seen.Try("remove", () => response.Headers.Remove("X-Before"));
             seen.Try("clear", response.Headers.Clear);
             seen.Try("length", () => response.ContentLength = 1);
+            seen.Try("invalid length", () => response.ContentLength = -1);
+            seen.Try("invalid value", () => response.Headers["X-Late"] = "1\n");
+            seen.Try("no name", () => response.Headers[""] = "1");
+            seen.Try("add invalid", () => ((IDictionary<string, StringValues>)response.Headers).Add("X Late", "1"));
             seen.Try("type", () => response.ContentType = "text/plain");
             seen.Try("cookie", () => response.Cookies.Append("a", "b"));
             seen.Try("completed", () => response.OnCompleted(static () => Task.CompletedTask));
@@ -75,6 +79,19 @@ public class ResponseStartTests
                 }));
             });
             await response.WriteAsync("abc");
+        },
+        ["OnStarting that throws among others"] = static async (context, seen) =>
+        {
+            var response = context.Response;
+            response.OnStarting(Apps.Do(() => seen.Note("first", "called")));
+            response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
+            response.OnStarting(static () => throw new InvalidOperationException("on purpose, too"));
+            response.OnStarting(Apps.Do(() => seen.Note("last", "called")));
+            foreach (var use in (string[])["write", "flush stream", "write nothing", "start"])
+            {
+                await seen.TryAsync(use, () => s_starts[use](response));
+                seen.Note("started", response.HasStarted);
+            }
         },
         ["OnStarting that sets a length too small for the first write"] = static (context, seen) =>
         {

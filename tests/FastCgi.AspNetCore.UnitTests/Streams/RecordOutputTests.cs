@@ -136,6 +136,17 @@ public sealed class RecordOutputTests
         Assert.Equal(0, _rig.Transport.CloseCount);
     }
 
+    [Fact]
+    public void WriteControl_AfterTheClose_KeepsNoMemory()
+    {
+        _rig.Transport.Holds = false;
+        _rig.Connection.OnClosed(new IOException());
+
+        _rig.Occupy();
+
+        Assert.Equal(0, _rig.RentedCount);
+    }
+
     private FastCgiRequest Begin(int id)
     {
         _rig.Begin(id);

@@ -18,7 +18,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     private static readonly Regex s_setsHttps = new(@"^(.*[\[,]\s*(E|env)=)?HTTPS\b");
 
     /// <summary>Whether the path is mapped to a file. <c>ProxyPass</c> takes the request before that.</summary>
-    private readonly bool _isFile = pass.Is("SetHandler")
+    public bool IsFile { get; } = pass.Is("SetHandler")
         || (pass.FindAround("Directory") ?? pass.FindAround("Files")) is not null
         || (pass.Is("RewriteRule") && pass.FindAround("VirtualHost") is null);
 
@@ -164,6 +164,8 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
             && directive.Arguments is [var excluded, "!", ..] && url.StartsWith(excluded, StringComparison.Ordinal));
     }
 
+    public override bool Gets(string path) => Serves(path);
+
     /// <summary>Whether a line sets the URL that the application sees for a path.</summary>
     public bool SetsTarget(string url) => Visible.Any(set => set.Is("ProxyFCGISetEnvIf")
         && set.Arguments is [_, "REQUEST_URI", _]
@@ -253,7 +255,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         "locationmatch" => Matches(section.First ?? ""),
         "ifmodule" => section.First is not ['!', ..],
         "virtualhost" or "ifversion" or "ifdefine" or "ifdirective" or "iffile" => true,
-        "directory" or "directorymatch" or "files" or "filesmatch" => _isFile,
+        "directory" or "directorymatch" or "files" or "filesmatch" => IsFile,
         // unix:/run/app.sock|fcgi://name
         "proxy" => section.First is "*" || target.StartsWith(section.First ?? "", StringComparison.Ordinal)
             || target.Split('|')[^1].StartsWith(section.First ?? "", StringComparison.Ordinal),

@@ -45,16 +45,25 @@ internal static class ApacheReach
         });
     }
 
-    /// <summary>Finds guards of a path that miss other spellings, which the application accepts.</summary>
-    public static IEnumerable<Seen> FindPassedGuards(ApachePlace place)
-        => from section in place.Find("Require").Any(IsGuard) ? [] : place.Visible
-           let path = section.First ?? ""
-           where section.Is("Location") && section.Find("SetHandler") is null && section.Block.Exists(IsGuard)
-               && !path.Contains('.') && path.Any(char.IsLower) && place.Serves(path)
-           let length = place.Base!.Length
-           select new Seen(section.Where,
-               $"{section.Text} guards {path}, but not {path[..length]}{path[length..].ToUpperInvariant()}",
-               Fix: $"<LocationMatch \"(?i)^{path.TrimEnd('/')}(/|$)\">");
+    /// <summary>Finds guards in sections of files, which do not apply to what <c>ProxyPass</c> passes.</summary>
+    public static IEnumerable<Seen> FindUnusedGuards(ApachePlace place)
+        => from line in place.IsFile ? [] : place.Visible
+           where IsGuard(line) && line.Parent is { First: not null }
+           let path = GetPath(place, line.Parent!)
+           where path is not null && place.Serves(path) && !place.Find("Require").Any(IsGuard)
+           select new Seen(line.Where, $"{line.Text} in <{line.Parent!.Text}>, but ProxyPass passes {path}",
+               Fix: path.Length > 1 ? $"<LocationMatch \"(?i)^{path}(/|$)\">" : "<Location \"/\">");
+
+    /// <summary>The path that a section of files seems to guard.</summary>
+    private static string? GetPath(ApachePlace place, Directive section)
+    {
+        if (section.IsAny("Files", "FilesMatch"))
+            return Guards.IsOfFiles(section.First!) ? null : "/" + Guards.ReadFirst(section.First!);
+        var folder = place.FindGlobal("DocumentRoot")?.First;
+        return folder is not null && section.Is("Directory") && Place.IsBelow(section.First, folder)
+            ? "/" + section.First![folder.TrimEnd('/').Length..].Trim('/')
+            : null;
+    }
 
     /// <summary>Finds the line that removes the application's cookies.</summary>
     public static Directive? FindHiddenCookies(ApachePlace place) => place.Find("Header").LastOrDefault(static line

@@ -5,20 +5,25 @@ internal sealed class ApacheTrust
 {
     private const RegexOptions IgnoreCase = RegexOptions.IgnoreCase;
     private const string Header = "HEADER";
+    private const string Absent = "ABSENT";
 
     private static readonly Regex s_header = new(
-        @"\b(req|http|req_novary)\s*\(\s*(['""]?)(?!host\b)[\w-]+\2\s*\)|"
-        + @"%\{(HTTP:(?!host\b)[\w-]+|HTTP_(?!HOST\b)\w+|req:[\w-]+|QUERY_STRING)\}|"
+        @"\b(req|http|req_novary)\s*\(\s*(['""]?)(?!host\b)(?<name>[\w-]+)\2\s*\)|"
+        + @"%\{(HTTP:(?!host\b)(?<name>[\w-]+)|HTTP_(?!HOST\b)\w+|req:(?<name>[\w-]+)|QUERY_STRING)\}|"
         + @"\bHTTP_(COOKIE|REFERER|USER_AGENT)\b",
         IgnoreCase);
     private static readonly Regex s_variable = new(
         @"\b(?:reqenv|env)\s*\(\s*['""]?(?<name>[\w-]+)['""]?\s*\)|%\{(?:ENV|reqenv):(?<name>[\w-]+)\}", IgnoreCase);
     private static readonly Regex s_pattern = new(
         @"(?<==~\s*|!~\s*)(m?/(\\.|[^/\\])*/|m([#|!])(?:(?!\3).)*\3)\w*");
+    private static readonly Regex s_uri = new(
+        @"%\{REQUEST_URI\}\s*(?<operator>=~|!~|==|!=)\s*"
+        + @"(?:m?(?<mark>[/#|!])(?<text>.*?)\k<mark>(?<flags>i?)|'(?<text>[^']*)')");
     private static readonly Regex s_word = new(
         @"\|\||&&|!(?![=~])|[()]|(?:'[^']*'|""[^""]*""|![=~]|[^|&!()'""]|[|&](?![|&]))+");
     private static readonly Regex s_flag = new(
         @"(?:^|[\[,])\s*(?:E|env)=(?<unset>!)?(?<name>\w+)(?::(?<value>[^,\]]*))?", IgnoreCase);
+    private static readonly Regex s_noCase = new(@"\b(NC|nocase)\b");
     private static readonly Regex s_or = new(@"\b(OR|ornext)\b", IgnoreCase);
     private static readonly Regex s_comparison = new(
         @"^['""]?([\w.-]*)['""]? ?(==?|!=|-eq|-ne) ?['""]?([\w.-]*)['""]?$");
@@ -40,29 +45,40 @@ internal sealed class ApacheTrust
     // The lines that set constants for each stranger, with their values, which are empty for what no stranger has.
     private readonly Dictionary<string, (Directive Line, string Value)> _constants = new(StringComparer.Ordinal);
     private readonly Directive? _forged;
+    private readonly Visit? _visit;
+    private readonly List<Directive> _lines;
+
+    // Headers that Apache removes before the line.
+    private readonly HashSet<string> _unset = new(StringComparer.OrdinalIgnoreCase);
     private readonly Chance _isRefused;
     private readonly bool _isClosed;
+    private Directive? _rule;
 
-    private ApacheTrust(ApachePlace place)
+    private ApacheTrust(ApachePlace place, Visit? visit = null)
     {
+        _visit = visit;
         var networks = place.Visible.Where(static line => line.IsAny(s_balancers))
             .SelectMany(static line => line.Arguments).ToList();
         _forged = networks.Count == 0 || Stranger.AreEverybody(networks) ? place.FindGlobal("RemoteIPHeader") : null;
-        var lines = place.Visible.Where(line => place.Applies(line)
-            && (!line.Is("RewriteRule") || place.IsOn("RewriteEngine"))).ToList();
-        foreach (var line in s_order.SelectMany(name => lines.Where(line => line.Is(name))))
+        _lines = [.. place.Visible.Where(line => place.Applies(line)
+            && (!line.Is("RewriteRule") || place.IsOn("RewriteEngine")))];
+        Unset(isEarly: true);
+        foreach (var line in s_order.SelectMany(name => _lines.Where(line => line.Is(name))))
             Execute(line);
         // A header of the web server replaces the client's.
-        if (lines.FindLast(static line => line.Is("RequestHeader") && line.Arguments is [_, var name, var value, ..]
-            && name.Equals("Host", StringComparison.OrdinalIgnoreCase) && s_header.IsMatch(value)) is { } last)
+        if (_lines.FindLast(line => line.Is("RequestHeader") && line.Arguments is [_, var name, var value, ..]
+            && name.Equals("Host", StringComparison.OrdinalIgnoreCase) && IsOfHeader(value)) is { } last)
             _chosen["HTTP_HOST"] = last;
 
-        _isRefused = Any(lines.Select(TestRefusal));
+        _isRefused = Any(_lines.Select(TestRefusal));
         _isClosed = _isRefused == Chance.Always
             || (TestAccess(place) == Chance.Never
                 && !place.Find("Satisfy").Any(static line => line.Is("Satisfy", "any")))
             || (place.Host is { } host && host.Arguments.All(Stranger.IsLocal))
             || (place.UsesTls && place.Find("SSLVerifyClient").LastOrDefault() is { First: "require" });
+        // Other headers are removed later than conditions are tested.
+        Unset(isEarly: false);
+        _lines.FindAll(static line => line.Is("ProxyFCGISetEnvIf")).ForEach(Execute);
     }
 
     /// <summary>Finds the <c>RemoteIPHeader</c> that everybody may set.</summary>
@@ -98,6 +114,68 @@ internal sealed class ApacheTrust
             + $"ProxyFCGISetEnvIf \"%{{CONN_REMOTE_ADDR}} != '192.0.2.10'\" !{parameter}",
     };
 
+    /// <summary>Finds lines that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(ApachePlace place)
+        => place.IsOfScripts || !place.IsWhole || place.Find("Satisfy").Any() || new ApacheTrust(place)._isClosed ? []
+            : Guards.Find(place, place.Visible.Select(static line => line.Text),
+                visit => new ApacheTrust(place, visit).FindGuard(place),
+                static (guard, path) => string.Format(CultureInfo.InvariantCulture,
+                    IsLocation(guard) ? "<LocationMatch \"(?i){0}\">" : "# use the pattern \"(?i){0}\"",
+                    Guards.Widen(guard, path)),
+                "RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 192.0.2.10\n"
+                    + "# instead of the condition for the header:\nRequire ip 203.0.113.0/24");
+
+    private Directive? FindGuard(ApachePlace place)
+    {
+        var path = _visit!.DecodedPath;
+        var guard = _lines.Find(line => line switch
+        {
+            { Arguments: [['4', _, _], var pattern, ..] } when line.Is("RedirectMatch")
+                => TestText(path, pattern) == Chance.Always,
+            { Arguments: [var pattern, "-", var flags] } when line.Is("RewriteRule") => ApacheReach.IsRefusal(flags)
+                && TestText(path, IgnoresCase(flags, pattern)) == Chance.Always
+                && Stranger.Both(TestRules(line), TestSections(line)) == Chance.Always,
+            _ => false,
+        });
+        if (guard is not null || TestAccess(place) != Chance.Never)
+            return guard;
+        return _rule?.Parent is { } section && IsLocation(section) ? section : _rule;
+    }
+
+    /// <summary>Whether a section contains requests of the place, or the request of the visit.</summary>
+    private bool IsAround(ApachePlace place, Directive section)
+    {
+        if (section.IsAny("Files", "FilesMatch") && !place.Pass.Around.Contains(section))
+            return place.IsFile && ApacheReach.Covers(section, _visit?.DecodedPath ?? "/x");
+        if (_visit is null || !IsLocation(section) || section.Find("SetHandler") is not null)
+            return place.IsAround(section);
+        return section.Is("Location") && section.First != "~"
+            ? Place.IsBelow(_visit.DecodedPath, section.First ?? "")
+            : ApacheReach.Covers(section, _visit.DecodedPath);
+    }
+
+    private static bool IsLocation(Directive section)
+        => section.Name.StartsWith("Location", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Takes note of headers that no client can send.</summary>
+    private void Unset(bool isEarly) => _unset.UnionWith(_lines.Where(line => line.Is("RequestHeader", "unset")
+        && TestSections(line) == Chance.Always
+        && (isEarly ? line.Arguments is [_, _, "early"] : line.Arguments.Length == 2))
+        .Select(static line => line.Arguments[1]));
+
+    private bool IsAbsent(string header)
+        => _unset.Contains(header) || (_visit?.HasHeader == false && Guards.NamesAddress(header));
+
+    private bool IsOfHeader(string text)
+        => s_header.Matches(text).Any(match => !_unset.Contains(match.Groups["name"].Value));
+
+    private static string IgnoresCase(string flags, string pattern)
+    {
+        if (!s_noCase.IsMatch(flags))
+            return pattern;
+        return pattern.StartsWith('!') ? "!(?i)" + pattern[1..] : "(?i)" + pattern;
+    }
+
     private void Execute(Directive line)
     {
         var (chance, words) = line switch
@@ -132,7 +210,7 @@ internal sealed class ApacheTrust
             _constants.TryAdd(name, (line, ""));
         else if (!isLast)
             _constants.Remove(name);
-        var isOfClient = chance == Chance.Chosen || s_header.IsMatch(value) || Uses(value);
+        var isOfClient = chance == Chance.Chosen || IsOfHeader(value) || Uses(value);
         if (chance == Chance.Never || (!isLast && Stranger.Trusts(name) && !s_settable.IsMatch(name)))
             _chosen.TryAdd(name, null);
         else if (word[0] != '!' && isOfClient)
@@ -146,6 +224,7 @@ internal sealed class ApacheTrust
     {
         var rules = FindRules("Require", "RequireAll", "RequireAny", "RequireNone");
         var lines = FindRules("Order", "Allow", "Deny");
+        _rule = rules.Concat(lines).LastOrDefault();
         var isOpen = lines.Exists(static line => line.Is("Order", "allow,deny") || line.Is("Deny", "from", "all"))
             ? Any(lines.Where(static line => line.Is("Allow")).SelectMany(static line => line.Arguments.Skip(1))
                 .Select(host => host is ['e', 'n', 'v', '=', .. var name] ? TestVariable(name) : TestNetworks([host])))
@@ -153,8 +232,10 @@ internal sealed class ApacheTrust
         return rules.Count > 0 ? Stranger.Both(Any(rules.Select(TestRule)), isOpen) : isOpen;
 
         List<Directive> FindRules(params string[] names)
-            => place.Visible.Where(line => line.IsAny(names) && line.Around.SkipLast(1).All(place.IsAround)
-                    && (line.FindAround("Directory") is not { } folder || place.Pass.Around.Contains(folder))
+            => place.Visible.Where(line => line.IsAny(names)
+                    && line.Around.SkipLast(1).All(section => IsAround(place, section))
+                    && line.Around.All(section
+                        => !section.IsAny("Directory", "DirectoryMatch") || place.Pass.Around.Contains(section))
                     && TestSections(line) == Chance.Always)
                 .GroupBy(static line => line.Around.First(static block => !block.IsAny("IfModule", "IfVersion")))
                 // A location is merged after other sections, and a condition at the end.
@@ -172,7 +253,8 @@ internal sealed class ApacheTrust
         (_, ["env", .. var names]) => Any(names.Select(TestVariable)),
         (_, ["local"] or ["host" or "forward-dns", ..]) => TestNetworks([]),
         (_, ["ip", .. var networks]) => TestNetworks(networks),
-        _ => Chance.Open,
+        (_, ["not" or "method", ..]) => Chance.Open,
+        _ => _visit is null ? Chance.Open : Chance.Never,
     };
 
     private Chance TestNetworks(string[] networks) => (Stranger.AreEverybody(networks), _forged) switch
@@ -221,6 +303,10 @@ internal sealed class ApacheTrust
     {
         if (source.Equals("Remote_Addr", StringComparison.OrdinalIgnoreCase))
             return _forged is not null ? Chance.Chosen : TestText(Stranger.Address, pattern);
+        if (_visit is not null && source.Equals("Request_URI", StringComparison.OrdinalIgnoreCase))
+            return TestText(_visit.DecodedPath, pattern);
+        if (IsAbsent(source))
+            return TestText("", pattern);
         if (s_ofRequest.Contains(source, StringComparer.OrdinalIgnoreCase))
             return pattern is ".*" or ".+" or "." or "^" or "" ? Chance.Always : Chance.Open;
         // Variables that were set before have precedence over headers, which do not contain underscores.
@@ -258,10 +344,15 @@ internal sealed class ApacheTrust
         var (subject, pattern) = (condition.Arguments[0], condition.Arguments[1]);
         if (subject == "expr")
             return TestExpression(pattern);
+        if (_visit is not null && subject == "%{REQUEST_URI}")
+            return TestText(_visit.DecodedPath,
+                IgnoresCase(condition.Arguments.ElementAtOrDefault(2) ?? "", pattern));
+        if (IsAbsent(subject))
+            return TestText("", pattern);
         var isForged = _forged is not null && !subject.Contains("CONN_", StringComparison.Ordinal);
         if (!isForged && Regex.IsMatch(subject, "^%{(CONN_)?REMOTE_(ADDR|HOST)}$"))
             return TestText(Stranger.Address, pattern);
-        if (s_header.IsMatch(subject) || Uses(subject))
+        if (IsOfHeader(subject) || Uses(subject))
             return Chance.Chosen;
         return s_variable.Match(subject) is { Success: true, Groups: var groups } && groups[0].Value == subject
             && _constants.TryGetValue(groups["name"].Value, out var constant)
@@ -271,8 +362,12 @@ internal sealed class ApacheTrust
 
     private Chance TestExpression(string text)
     {
+        if (_visit is not null)
+            text = s_uri.Replace(text, match => (match.Groups["operator"].ValueSpan[0] == '!' ? "!" : "") + _visit.Test(
+                match.Groups["flags"].Value.Replace("i", "(?i)")
+                    + Guards.GetPattern(match.Groups["operator"].Value, match.Groups["text"].Value)));
         text = s_pattern.Replace(text, "RX");
-        text = s_header.Replace(text, Header);
+        text = s_header.Replace(text, match => IsAbsent(match.Groups["name"].Value) ? Absent : Header);
         text = s_variable.Replace(text, match => TestVariable(match.Groups["name"].Value) switch
         {
             Chance.Chosen => Header,
@@ -286,8 +381,10 @@ internal sealed class ApacheTrust
         {
             if (atom.Contains(Header) || (_forged is not null && Regex.IsMatch(atom, "(?<!CONN_)REMOTE_(ADDR|HOST)")))
                 return Chance.Chosen;
-            if (atom.Equals("true", StringComparison.OrdinalIgnoreCase))
+            if (atom is "Always" || atom.Equals("true", StringComparison.OrdinalIgnoreCase))
                 return Chance.Always;
+            if (atom is "Never" || atom.Contains(Absent))
+                return Regex.IsMatch(atom, "![=~]") ? Chance.Always : Chance.Never;
             if (s_comparison.Match(atom) is { Success: true, Groups: var parts })
                 return TestText(parts[1].Value, (parts[2].Value is "!=" or "-ne" ? "!=" : "=") + parts[3].Value);
             if (!Regex.IsMatch(atom, @"\bREMOTE_(ADDR|HOST)|CONN_REMOTE_ADDR|(^|\s)-R\b"))

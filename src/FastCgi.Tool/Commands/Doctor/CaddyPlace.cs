@@ -11,6 +11,8 @@ internal sealed class CaddyPlace(Directive pass, Directive root) : Place(pass)
     public override string Description => Pass.Text;
     public override bool IsWhole => !root.All.Any(static line => line.IsUnread);
 
+    public override bool Gets(string path) => CaddyTrust.Gets(this, path);
+
     /// <summary>The addresses of the line, without its matcher, and those of its block.</summary>
     public override IEnumerable<string> Targets
         => Pass.Arguments.Skip(Pass.First is "*" or ['/' or '@', ..] ? 1 : 0)

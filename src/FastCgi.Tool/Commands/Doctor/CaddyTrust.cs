@@ -14,15 +14,21 @@ internal sealed class CaddyTrust
     private static readonly string[] s_responses =
         ["abort", "error", "respond", "redir", "reverse_proxy", "php_fastcgi", "file_server"];
 
+    private static readonly string[] s_guards = ["abort", "error", "basicauth", "basic_auth", "forward_auth"];
+    private static readonly Regex s_path = new(
+        @"^\s*(?<not>!)?\s*(\{(http\.request\.uri\.)?path\}\s*(\.(?<test>\w+)\(|==)|(?<test>path)\()\s*"
+        + @"['""](?<text>[^'""]*)['""]\s*\)?\s*$");
+
     private readonly CaddyPlace _place;
+    private readonly Visit? _visit;
     private readonly HashSet<string> _chosen = new(StringComparer.Ordinal);
 
     // Headers that strangers do not choose. Those removed also have a minus.
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
 
-    private CaddyTrust(CaddyPlace place)
+    private CaddyTrust(CaddyPlace place, Visit? visit = null)
     {
-        _place = place;
+        (_place, _visit) = (place, visit);
         if (FindBalancer(place) is not null)
             _chosen.UnionWith(["client_ip", "request.client_ip"]);
         if (place.SiteLines.Any(static line => Regex.IsMatch(line.Text, @"\bheader_regexp (?!.*\bHost\b)")))
@@ -50,6 +56,21 @@ internal sealed class CaddyTrust
     /// <summary>Finds the line that trusts everybody's headers.</summary>
     public static Directive? FindBalancer(CaddyPlace place) => place.AllLines.FirstOrDefault(static line
         => line.Is("trusted_proxies") && Stranger.AreEverybody(line.Arguments));
+
+    /// <summary>Finds lines that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(CaddyPlace place)
+        => place.IsGuard || place.Pass.Is("php_fastcgi") || new CaddyTrust(place).IsClosed ? [] : Guards.Find(place,
+            place.SiteLines.Select(static line => line.Text),
+            visit => new CaddyTrust(place, visit) is var trust
+                ? place.Beside.FirstOrDefault(line => trust.TestResponse(line) == Chance.Always)
+                : null,
+            static (_, path) => $"@guarded path {path.TrimEnd('/')} {path.TrimEnd('/')}/* # for this line",
+            "# in servers of the global options:\ntrusted_proxies static 192.0.2.10\n"
+                + "# instead of the header:\n@outside not client_ip 203.0.113.0/24");
+
+    /// <summary>Whether the matchers of a place may select a path.</summary>
+    public static bool Gets(CaddyPlace place, string path)
+        => new CaddyTrust(place, new(path)).Selection != Chance.Never;
 
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(CaddyPlace place)
@@ -130,21 +151,31 @@ internal sealed class CaddyTrust
         // Outside a route, Caddy sorts lines by their names.
         var isFirst = line.Parent.Is("route") ? isEarlier : line.Name switch
         {
-            "redir" => true,
-            "handle" => isEarlier || !step.Is("handle") || step.First is null or "*",
-            "abort" or "error" or "respond" => step == _place.Pass,
+            "redir" or "basicauth" or "basic_auth" or "forward_auth" => true,
+            "handle" or "handle_path" => isEarlier || !step.IsAny("handle", "handle_path") || step.First is null or "*",
+            "abort" or "error" or "respond" or "route" => step == _place.Pass,
             _ => false,
         };
-        var responds = line.IsAny(s_responses)
-            || line.Block.Exists(inner => inner.IsAny(s_responses) && Test(inner) == Chance.Always);
+        var responds = Responds(line)
+            || (line.Block.Exists(inner => Responds(inner) && Test(inner) == Chance.Always) && !IsOfOthers(line));
         return line != step && isFirst && responds ? Test(line) : Chance.Never;
     }
+
+    private bool Responds(Directive line) => _visit is null ? line.IsAny(s_responses)
+        : line.IsAny(s_guards) || (line.Is("respond") && line.Arguments.Intersect(["401", "403", "404"]).Any());
+
+    /// <summary>Whether a guarded block is not for this application.</summary>
+    private bool IsOfOthers(Directive block) => _visit is not null && block.All.Any(static line
+        => line.IsAny("reverse_proxy", "php_fastcgi", "file_server") && line.Find("transport", "fastcgi") is null);
+
+    private Chance TestPath(string test, params string[] texts)
+        => _visit?.Test(texts.Select(text => Guards.GetPattern(test, text))) ?? Chance.Open;
 
     /// <summary>The matcher of a line.</summary>
     private Chance Test(Directive line) => line.First switch
     {
         ['@', ..] name => line.Get(name) is { } matcher ? Test(matcher, matcher.Arguments) : Chance.Open,
-        ['/', ..] => Chance.Open,
+        ['/', ..] path => TestPath("path", path),
         _ => Chance.Always,
     };
 
@@ -158,11 +189,19 @@ internal sealed class CaddyTrust
                     => Stranger.Both(all, Test(inner, [inner.Name, .. inner.Arguments])));
             case ["not", .. var rest]:
                 return Stranger.Negate(Test(line, rest));
+            case ["path", .. var paths]:
+                return TestPath("path", paths);
+            case ["path_regexp", .., var pattern]:
+                return TestPath("matches", pattern);
+            case ["header" or "header_regexp", ..] when _visit?.HasHeader == false && words.Any(Guards.NamesAddress):
+                return Chance.Never;
             case [_] or ["expression", ..]:
-                return string.Join(' ', words).Split("&&").Select(TestTerm).Aggregate(Stranger.Both);
+                return string.Join(' ', words.SkipWhile(static word => word == "expression")).Split("&&")
+                    .Select(TestTerm).Aggregate(Stranger.Both);
         }
 
-        var isForged = words.Contains("forwarded") || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
+        var isForged = (words.Contains("forwarded") && _visit?.HasHeader != false)
+            || (words[0] == "client_ip" && _chosen.Contains("client_ip"));
         if (s_ofAddress.Contains(words[0]) && !isForged)
             return Stranger.AreEverybody(words.Except(s_networks)) ? Chance.Always : Chance.Never;
         if (words.Any(word => _clean.Contains("-" + word)))
@@ -175,6 +214,10 @@ internal sealed class CaddyTrust
 
     private Chance TestTerm(string term)
     {
+        if (s_path.Match(term) is { Success: true, Groups: var parts })
+            return TestPath(parts["test"].Value, parts["text"].Value) is var chance && parts["not"].Success
+                ? Stranger.Negate(chance)
+                : chance;
         if (term.Contains("remote_ip(") && !term.Contains("||"))
             return term.Contains('!') ? Chance.Always : Chance.Never;
         return IsOfClient(term) || Regex.IsMatch(term, @"\b(header(_regexp)?|query)\(") ? Chance.Chosen : Chance.Open;

@@ -34,6 +34,13 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     /// <summary>The address: <c>server name address</c>, or <c>server-template prefix count address</c>.</summary>
     public string Target => Pass.Arguments[Pass.Is("server") ? 1 : 2];
 
+    /// <summary>Escapes and dot segments, which HAProxy does not change.</summary>
+    public override IEnumerable<string> Respell(string path) => [.. base.Respell(path), Escape(path), "/x/.." + path];
+
+    /// <summary>Whether a line selects a backend that refuses all requests.</summary>
+    public bool LeadsToRefusal(Directive line) => root.Find("backend", line.First ?? "") is { } backend
+        && backend.Block.Exists(static rule => rule.Is("http-request", "deny") && !rule.Arguments.Contains("if"));
+
     public Directive? UseLine => Get(Backend, "use-fcgi-app") is { First: not null } line ? line : null;
     public Directive? Application => UseLine is { } use ? root.Find("fcgi-app", use.First!) : null;
 

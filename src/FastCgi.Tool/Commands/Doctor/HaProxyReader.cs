@@ -5,7 +5,7 @@ internal sealed class HaProxyReader(DoctorReport report, string file) : Configur
     private static readonly Regex s_word = new("""
         \#.*|(?<word>(?:\\.|"(?:\\.|[^"\\])*"?|'[^']*'?|[^\s"'\\#])+)
         """);
-    private static readonly Regex s_quotes = new("""\\(.)|["']""");
+    private static readonly Regex s_quotes = new("""\\([\s#\\"'])|["']""");
 
     private static readonly string[] s_kinds =
         ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers",

@@ -9,26 +9,34 @@ internal sealed class HaProxyTrust
         RegexOptions.IgnoreCase);
     private static readonly Regex s_variable = new(@"\bvar\([\w.]+\)");
     private static readonly Regex s_set = new(@"^set-var(-fmt)?\((?<name>[\w.]+)");
+    private static readonly Regex s_path = new(
+        "^(?:path|pathq|url)(?:_(?<method>beg|end|sub|reg|dir))?(?<converters>(?:,url_dec|,lower)*)$");
     private static readonly Regex s_peer = new(@"(?<![\w.-])(fc_)?src\b(?!-)");
 
     private static readonly string[] s_refusals = ["deny", "reject", "tarpit", "silent-drop", "return"];
 
     private readonly Directive? _bind;
+    private readonly Visit? _visit;
     private readonly List<Directive> _found = [];
     private readonly List<Directive> _constants = [];
 
     // Variables whose values clients choose, headers whose values they do not, and what has the address of the peer.
     private readonly HashSet<string> _chosen = [];
     private readonly HashSet<string> _clean = new(StringComparer.OrdinalIgnoreCase);
+    private readonly HashSet<string> _absent = [];
     private readonly HashSet<string> _peers = ["src", "fc_src"];
     private readonly Chance _reached = Chance.Always;
     private Chance _refused;
     private Chance _redirected;
+    private Directive? _guard;
 
-    private HaProxyTrust(HaProxyPlace place, Directive frontend, Directive? bind)
+    private HaProxyTrust(HaProxyPlace place, Directive frontend, Directive? bind, Visit? visit = null)
     {
-        _bind = bind;
+        (_bind, _visit) = (bind, visit);
         HaProxyPlace.GetRules(frontend).ForEach(Apply);
+        if (visit is not null)
+            _guard ??= frontend.Block.Find(line => line.Is("use_backend") && place.LeadsToRefusal(line)
+                && Test(line) == Chance.Always);
         if (frontend != place.Backend)
         {
             _reached = TestBackend(place, frontend);
@@ -55,6 +63,24 @@ internal sealed class HaProxyTrust
         .SelectMany(static trust => trust._found).Distinct().Where(static line => Stranger.Trusts(GetParameter(line)))
         .Select(static line => Stranger.See(line, GetParameter(line)!));
 
+    /// <summary>Finds rules that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(HaProxyPlace place)
+        => place.Application?.Block.Exists(static line => line.Text.Contains("php")) == true ? []
+            : from door in FindDoors(place)
+              from seen in Guards.Find(place,
+                  place.Frontends.Append(place.Backend).SelectMany(HaProxyPlace.GetLines)
+                      .Select(static line => line.Text),
+                  visit => new HaProxyTrust(place, door.Frontend, door.Bind, visit)._guard,
+                  static (_, path) => $$"""
+                      # instead of the test of the path:
+                      { path,url_dec,lower -m reg ^{{path.TrimEnd('/')}}(/|$) }
+                      # before this line:
+                      http-request deny if { path,url_dec -m reg /\.\.?(/|$) }
+                      """,
+                  "# before this line; then test src instead of the header:\n"
+                      + "http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 192.0.2.10 }")
+              select seen;
+
     /// <summary>Finds a constant that claims https for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(HaProxyPlace place)
         => GetRules(place).Any(static line => GetAction(line) == "set-src") ? null : Open(place)
@@ -74,13 +100,14 @@ internal sealed class HaProxyTrust
         && !GetRules(place).Any(static rule => GetAction(rule) == "disable-l7-retry") ? line : null;
 
     /// <summary>The addresses of frontends by which strangers reach the server.</summary>
-    private static IEnumerable<HaProxyTrust> Open(HaProxyPlace place)
+    private static IEnumerable<(Directive Frontend, Directive? Bind)> FindDoors(HaProxyPlace place)
         => from frontend in place.Frontends.DefaultIfEmpty(place.Backend)
            from bind in frontend.Block.FindAll(static line => line.Is("bind")).DefaultIfEmpty()
            where !Stranger.IsLocal(bind?.First ?? "")
-           let trust = new HaProxyTrust(place, frontend, bind)
-           where trust.IsOpen
-           select trust;
+           select (frontend, bind);
+
+    private static IEnumerable<HaProxyTrust> Open(HaProxyPlace place) => FindDoors(place)
+        .Select(door => new HaProxyTrust(place, door.Frontend, door.Bind)).Where(static trust => trust.IsOpen);
 
     private static IEnumerable<Directive> GetRules(HaProxyPlace place)
         => place.Frontends.Append(place.Backend).SelectMany(HaProxyPlace.GetRules);
@@ -126,6 +153,9 @@ internal sealed class HaProxyTrust
         var isChosen = IsChosen(line, chance);
         if (isChosen)
             _found.Add(line);
+        if (_visit is not null && chance == Chance.Always
+            && (action == "return" ? line.Text.Contains("status 4") : s_refusals.Append("auth").Contains(action)))
+            _guard ??= line;
         if (s_refusals.Contains(action))
             _refused = Stranger.Either(_refused, chance);
         else if (action == "redirect" && GetValue(line).Contains("https"))
@@ -136,6 +166,8 @@ internal sealed class HaProxyTrust
         var name = s_set.Match(action).Groups["name"].Value;
         if (name.Length > 0 && _peers.Contains(GetValue(line).Split(' ')[^1]))
             _peers.Add($"var({name})");
+        if (name.Length > 0 && _visit is { HasHeader: false } && isChosen && Guards.NamesAddress(GetValue(line)))
+            _absent.Add($"var({name})");
         var isSure = isChosen || chance == Chance.Always;
         if (isSure && name.Length > 0)
             _ = isChosen ? _chosen.Add($"var({name})") : _chosen.Remove($"var({name})");
@@ -196,6 +228,8 @@ internal sealed class HaProxyTrust
     private Chance TestFetch(string[] words)
     {
         var fetch = words[0].Split(',')[0];
+        if (_visit is not null && TestVisit(_visit, words) is { } known)
+            return known;
         if (IsOfClient(words[0]))
             return Chance.Chosen;
         if (_peers.Contains(fetch))
@@ -207,5 +241,24 @@ internal sealed class HaProxyTrust
             "ssl_fc" when IsTls is { } isTls => isTls ? Chance.Always : Chance.Never,
             _ => Chance.Open,
         };
+    }
+
+    /// <summary>What is known of a request with a path; <see langword="null"/> if nothing.</summary>
+    private Chance? TestVisit(Visit visit, string[] words)
+    {
+        if (words[0].StartsWith("http_auth", StringComparison.Ordinal) || _absent.Contains(words[0])
+            || (!visit.HasHeader && Guards.NamesAddress(words[0]) && IsOfClient(words[0])))
+            return Chance.Never;
+        var fetch = s_path.Match(words[0]);
+        if (!fetch.Success || words.Contains("-f"))
+            return null;
+
+        var converters = fetch.Groups["converters"].Value;
+        var text = converters.Contains("url_dec") ? visit.DecodedPath : visit.Path;
+        var flag = Array.IndexOf(words, "-m");
+        var method = flag < 0 ? fetch.Groups["method"].Value : words.ElementAtOrDefault(flag + 1);
+        return Guards.Test(converters.Contains("lower") ? text.ToLowerInvariant() : text,
+            words.Where((word, index) => index > 0 && word[0] != '-' && (flag < 0 || index != flag + 1))
+                .Select(word => (words.Contains("-i") ? "(?i)" : "") + Guards.GetPattern(method, word)));
     }
 }

@@ -12,20 +12,41 @@ internal static class LighttpdTrust
             => Test(line) != Chance.Never && Stranger.AreEverybody(
                 line.Block.Where(static item => item.First == "trust").Select(static item => item.Name)));
 
+    /// <summary>Finds lines that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedGuards(LighttpdPlace place)
+        => place.IsExtension || IsLocal(place) ? [] : Guards.Find(place,
+            Find(place, "url.access-deny", "auth.require").SelectMany(static line
+                => line.Around.Concat(line.Block).Select(static block => block.Name)),
+            visit => Find(place, "url.access-deny", "auth.require").FirstOrDefault(line
+                => Test(line, visit) == Chance.Always && line.Block.Exists(item => line.Is("auth.require")
+                    ? visit.Path.StartsWith(item.Name, StringComparison.Ordinal)
+                    : item.First == "")),
+            static (guard, path)
+                => $"$HTTP[\"url\"] =~ \"(?i)^{path.TrimEnd('/')}(/|\\?|$)\" {{ # {guard.Name} for \"\"",
+            "extforward.forwarder = (\"192.0.2.10\" => \"trust\")\n# $HTTP[\"remoteip\"] instead of the header");
+
     /// <summary>Finds lines by which clients choose a parameter, with its name.</summary>
     public static IEnumerable<Seen> FindChosen(LighttpdPlace place)
         => from line in FindEnvironment(place)
-           where Test(line) == Chance.Chosen
+           let isChosen = Test(line) == Chance.Chosen
            from item in line.Block
+           where isChosen || (item is { Name: "HTTPS", First: "on" } && TestRedirect(place) == Chance.Chosen)
            where Stranger.Trusts(item.Name)
            select Stranger.See(item, item.Name, $"{item.Name} in {line.Parent!.Name}");
 
     /// <summary>Finds <c>HTTPS</c> for requests that arrive over http.</summary>
     public static Directive? FindConstantScheme(LighttpdPlace place)
-        => place.Visible("ssl.engine", "extforward.forwarder").Any() ? null
+        => place.Visible("ssl.engine", "extforward.forwarder").Any() || TestRedirect(place) != Chance.Never ? null
             : FindEnvironment(place).FirstOrDefault(static line
                 => line.Find("HTTPS", "on") is not null && Test(line) is Chance.Open or Chance.Always
                     && !line.Around.Any(static block => Regex.IsMatch(block.Name, "(:443|== https)$")));
+
+    /// <summary>Whether requests that arrive over http are redirected to https.</summary>
+    private static Chance TestRedirect(LighttpdPlace place) => Find(place, "url.redirect")
+        .Where(static line => line.Block.Exists(static item => Place.Everything.IsMatch(item.Name)
+            && item.First?.StartsWith("https:", StringComparison.Ordinal) == true))
+        .Select(static line => Test(line, new("/x", HasHeader: true), isPlain: true))
+        .Aggregate(Chance.Never, Stranger.Either) is var chance and not Chance.Open ? chance : Chance.Never;
 
     private static bool IsLocal(LighttpdPlace place) => place.IsLocal || Test(place.Pass) == Chance.Never;
 
@@ -44,18 +65,30 @@ internal static class LighttpdTrust
                     && other.Name.StartsWith(name + " == ", StringComparison.Ordinal)))));
 
     /// <summary>Whether a stranger meets the conditions around a line.</summary>
-    private static Chance Test(Directive line) => line.Around.SelectMany(static block => block.Arguments
-            .Select(static before => Stranger.Negate(TestCondition(before))).Append(TestCondition(block.Name)))
+    private static Chance Test(Directive line, Visit? visit = null, bool isPlain = false) => line.Around
+        .SelectMany(block => block.Arguments.Select(before => Stranger.Negate(TestCondition(before, visit, isPlain)))
+            .Append(TestCondition(block.Name, visit, isPlain)))
         .Aggregate(Chance.Always, Stranger.Both);
 
-    private static Chance TestCondition(string condition)
+    private static Chance TestCondition(string condition, Visit? visit, bool isPlain)
     {
-        if (condition is "" or "else")
+        // A guard of one host is a guard.
+        if (condition is "" or "else" || (visit is not null && condition.Contains("\"host\"")))
             return Chance.Always;
         var parts = s_condition.Match(condition);
         var (kind, name, value) = (parts.Groups["kind"].Value, parts.Groups["name"].Value.ToLowerInvariant(),
             parts.Groups["value"].Value);
         var operation = parts.Groups["operator"].Value;
+        var known = name switch
+        {
+            "url" => visit?.Path,
+            "scheme" => isPlain ? "http" : null,
+            _ => visit?.HasHeader == false && Guards.NamesAddress(name) ? "" : null,
+        };
+        if (known is not null)
+            return Guards.Test(known, Guards.GetPattern(operation, value)) is var met && operation.StartsWith('!')
+                ? Stranger.Negate(met)
+                : met;
         if (name is "remoteip" or "remote-ip")
         {
             var matches = operation.EndsWith('~')

@@ -154,6 +154,10 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public bool Serves(string uri) => Pass.FindAround("server") is { } server
         && Pass.FindAround("location") is { } own && NginxLocations.Find(server, uri).Contains(own);
 
+    public override bool Gets(string path) => Serves(Uri.UnescapeDataString(path));
+
+    public override IEnumerable<string> Respell(string path) => base.Respell(path).Append(Escape(path));
+
     /// <summary>Whether a parameter is not passed, although others are.</summary>
     public bool Lacks(string name) => IsWhole && !LacksParameters && Set(name) is null;
 
@@ -198,7 +202,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
     public IEnumerable<Seen> FindErrorPages(bool isRefused)
         => from page in InServer("error_page")
            where page.Arguments.Length > 1 && isRefused == page.Arguments.Intersect(["401", "403"]).Any()
-               && Serves(page.Arguments[^1])
+               && Serves(page.Arguments[^1]) && (isRefused || !NginxReach.IsOfScripts(this))
            let isNamed = page.Arguments[^1][0] == '@'
            where PassesOriginal("REQUEST_URI", "request_uri") || (isNamed && PassesOriginal("REQUEST_URI", "uri"))
            // A named location usually serves the requests that match no file.
@@ -208,7 +212,8 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
                Fix: isNamed ? "fastcgi_param REQUEST_URI /refused;" : null);
 
     /// <summary>Finds a <c>rewrite</c> that changes the URL without redirecting the client.</summary>
-    public Directive? FindUnseenRewrite() => !PassesOriginal("REQUEST_URI", "request_uri") ? null
+    public Directive? FindUnseenRewrite()
+        => NginxReach.IsOfScripts(this) || !PassesOriginal("REQUEST_URI", "request_uri") ? null
         : InServer("rewrite").FirstOrDefault(static rewrite
             => rewrite.Arguments is [_, ['/', ..] or ['$', not 's', ..], ..]
                 && rewrite.Arguments[^1] is not ("redirect" or "permanent"));

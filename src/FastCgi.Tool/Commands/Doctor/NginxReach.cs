@@ -6,8 +6,6 @@ internal static class NginxReach
     // The second one is of ngx_headers_more.
     private static readonly string[] s_removals = ["fastcgi_hide_header", "more_clear_headers"];
 
-    private static readonly Regex s_file = new(@"\.|php|/wp-");
-
     /// <summary>Finds a line that refuses all requests of a kind, or those that their senders choose.</summary>
     public static Directive? FindRefusal(NginxPlace place, Func<string, string?> known,
         Predicate<Directive>? isRefusal = null, Chance chance = Chance.Always)
@@ -42,36 +40,54 @@ internal static class NginxReach
     /// <summary>Finds guards of a path that miss other spellings, which the application accepts.</summary>
     public static IEnumerable<Seen> FindPassedGuards(NginxPlace place)
         => from location in place.InServer("location")
-           let guard = location.Block.Find(IsGuard)
+           let guard = location.Block.Find(line => IsGuard(line) || (line.Is("if") && line.Block.Exists(IsRefusal)
+               && place.Values.Test(line) == Chance.Always))
            where location.First is not null && guard is not null && IsMain(place)
-               && place.Get(guard.Name)?.First is null or "off"
+               && !place.Pass.Around.Contains(location)
+               && (guard.Is("if") || place.Get(guard.Name)?.First is null or "off")
            let path = ReadPath(location)
            where NginxLocations.Find((Directive)place.Site!, path).FirstOrDefault() == location
                // The application has the path, or it is closed to all.
                && (place.Serves(path) || location.Block.Exists(line => line.Is("fastcgi_pass", place.Pass.First!))
                    || guard.Is("return") || (guard.Is("deny", "all") && location.Find("allow") is null))
-           let length = place.Base is { } start && Place.IsBelow(path, start) ? start.Length : 0
-           let capitals = path[..length] + path[length..].ToUpperInvariant()
-           let other = new[] { capitals, path + "/" }.FirstOrDefault(place.Serves)
+           let other = place.Respell(path).FirstOrDefault(place.Gets)
            // An application that learns the user can refuse others itself.
            where other is not null && location.Find("fastcgi_param", "AUTH_TYPE") is null
            select new Seen(location.Where, $"{location.Text} guards {path}, but not {other}",
-               Fix: $"location ~* ^{path.TrimEnd('/')}(/|$) {{");
+               Fix: $"location ~* {Guards.Widen(location, path)} {{");
 
     /// <summary>Whether a line refuses clients, other than from files.</summary>
     public static bool IsGuard(Directive line)
         => (line.Is("deny") || line is { Name: "return", First: "401" or "403" or "404" }
             or { Name: "auth_basic" or "auth_request" or "auth_jwt", First: not "off" })
-            && !line.Around.Any(static block => block.Is("location") && s_file.IsMatch(block.Text));
+            && !line.Around.Any(static block => block.Is("location") && Guards.IsOfFiles(block.Text));
 
     /// <summary>A path of a location; of a pattern, with its first alternatives.</summary>
     private static string ReadPath(Directive location)
     {
         var words = string.Concat(location.Arguments);
-        return words[0] == '~'
-            ? Regex.Replace(Regex.Replace(words[1..], @"\((?:\?:)?([^|()]*)[^()]*\)", "$1"), @"[\^$?]", "")
-            : words.TrimStart('=', '^', '~');
+        return words[0] == '~' ? Guards.ReadFirst(words[1..]) : words.TrimStart('=', '^', '~');
     }
+
+    /// <summary>Finds conditions that refuse strangers, but not all.</summary>
+    public static IEnumerable<Seen> FindPassedConditions(NginxPlace place)
+        => IsOfScripts(place) || NginxTrust.IsClosed(place) ? [] : Guards.Find(place,
+            place.InServer("if", "location", "map").SelectMany(static line => line.Block.Prepend(line))
+                .Select(static line => line.Text),
+            visit => FindGuard(place, name => name switch
+            {
+                "uri" or "document_uri" => visit.DecodedPath,
+                "request_uri" => visit.Path,
+                _ => !visit.HasHeader && Guards.NamesAddress(name) ? "" : null,
+            }),
+            static (_, path) => string.Format(CultureInfo.InvariantCulture,
+                "if ($uri ~* \"{0}\") {{\n# in a map of $uri: \"~*{0}\"", $"^{path.TrimEnd('/')}(/|$)"),
+            "set_real_ip_from 192.0.2.10;\nreal_ip_header X-Forwarded-For;\n"
+                + "# in the condition, $remote_addr instead of the header");
+
+    private static Directive? FindGuard(NginxPlace place, Func<string, string?> known)
+        => FindRefusal(place, known, IsGuard) ?? (place.Get("auth_basic") is { First: ['$', ..] realm } line
+            && !place.Read(known).Get(realm).Texts.Contains("off") ? line : null);
 
     /// <summary>Finds locations that take style sheets and scripts by their extension.</summary>
     /// <param name="hasRoot">Whether a folder is set that may contain the files.</param>

@@ -8,6 +8,8 @@ internal static class NginxTrust
     private static readonly string[] s_cookies =
         [".AspNetCore.Session=CfDJ8", ".AspNetCore.Cookies=CfDJ8", ".AspNetCore.Identity.Application=CfDJ8"];
 
+    private static readonly string[] s_cookiesOfPhp = ["PHPSESSID=a1", "wordpress_logged_in_a1=a"];
+
     private static readonly Regex s_foreignCookie = new(
         "^cookie_(no_?(cache|store)|skip|bypass|lang|theme|currency|consent|php|wordpress|wp_|comment_author|"
         + "jsession|laravel|drupal|joomla|django|rails|connect)", IgnoreCase);
@@ -64,7 +66,8 @@ internal static class NginxTrust
             || place.Set("HTTP_COOKIE", "") is not null)
             return null;
 
-        var knows = s_cookies.Any(cookie => KeepsApart(place, name => ReadCookie(name, cookie), ReadNoCookie))
+        var cookies = NginxReach.IsOfScripts(place) ? s_cookiesOfPhp : s_cookies;
+        var knows = cookies.Any(cookie => KeepsApart(place, name => ReadCookie(name, cookie), ReadNoCookie))
             || KeepsApart(place, static name => name == "http_authorization" ? "Bearer CfDJ8" : null,
                 static name => name == "http_authorization" ? "" : null);
         return knows ? null : place.Get("fastcgi_cache");
@@ -87,7 +90,7 @@ internal static class NginxTrust
     }
 
     /// <summary>Whether no stranger reaches the place, because of its addresses or its lines.</summary>
-    private static bool IsClosed(NginxPlace place)
+    public static bool IsClosed(NginxPlace place)
     {
         if ((place.Listens.Any() && place.Listens.All(static listen => Stranger.IsLocal(listen.First ?? "")))
             || (IsOnlyTls(place) && place.Get("ssl_verify_client", "on") is not null))

@@ -88,7 +88,8 @@ internal sealed class NginxValues
         {
             "" => IsTrue(text),
             "=" => IsMatch(text, operand),
-            "~" or "~*" => IsPatternMatch(text, operand),
+            "~" => IsPatternMatch(text, operand),
+            "~*" => IsPatternMatch(text, "(?i)" + operand),
             _ => null,
         }).ToHashSet();
         var chance = value.IsOfClient ? Chance.Chosen : Chance.Open;
@@ -195,9 +196,12 @@ internal sealed class NginxValues
             text => map.Block.OrderBy(static line => line.Name is ['~', ..])
                 .Where(static line => line.First is not null
                     && line.Name is not ("default" or "hostnames" or "include"))
-                .Select(line => (line, line.Name is ['~', .. var pattern]
-                    ? IsPatternMatch(text, pattern.TrimStart('*'))
-                    : IsMatch(text, line.Name.TrimStart('\\')))));
+                .Select(line => (line, line.Name switch
+                {
+                    ['~', '*', .. var pattern] => IsPatternMatch(text, "(?i)" + pattern),
+                    ['~', .. var pattern] => IsPatternMatch(text, pattern),
+                    var literal => IsMatch(text, literal.TrimStart('\\')),
+                })));
     }
 
     private NginxValue Locate(Directive geo)
@@ -249,7 +253,8 @@ internal sealed class NginxValues
     {
         var first = text.IndexOfAny([Client, Open]);
         if (first < 0)
-            return Place.TryMatch("(?i)" + pattern, text);
+            return Place.TryMatch(pattern, text);
+        pattern = pattern.Replace("(?i)", "");
         if (pattern is ".*" or "^.*$" or "^")
             return true;
 

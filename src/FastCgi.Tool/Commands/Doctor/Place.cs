@@ -63,6 +63,21 @@ internal abstract class Place(Directive pass)
     public virtual bool IsWhole
         => !pass.Around.SelectMany(static block => block.Block).Any(static inner => inner.IsUnread);
 
+    /// <summary>Whether the web server passes requests for a path to this place, unless a line refuses them.</summary>
+    public virtual bool Gets(string path) => IsBelow(path, Base ?? "");
+
+    /// <summary>Other spellings of a path that the application accepts.</summary>
+    public virtual IEnumerable<string> Respell(string path)
+    {
+        var start = Base is { } own && IsBelow(path, own) ? own : "";
+        yield return start + path[start.Length..].ToUpperInvariant();
+        yield return path.EndsWith('/') ? path.TrimEnd('/') : path + "/";
+    }
+
+    /// <summary>The spelling with an escaped letter, which some tests do not decode.</summary>
+    protected static string Escape(string path)
+        => Regex.Replace(path, @"(?<=/)\w(?=[^/]*/?$)", static letter => Uri.HexEscape(letter.Value[0]));
+
     /// <summary>Finds lines that refuse methods of APIs.</summary>
     public static IEnumerable<Seen> FindRefused(Func<string, Directive?> find)
         => from method in s_methods

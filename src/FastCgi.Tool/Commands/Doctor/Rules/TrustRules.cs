@@ -6,13 +6,11 @@ internal static class TrustRules
     private const string Trusted = "security.md#parameters-that-a-client-can-set";
     private const string Underscores = "security.md#header-names-with-underscores";
     private const string User = "identity.md#the-user";
-    private const string Guards = "roles.md#nginx-and-caddy";
+    private const string Subrequests = "roles.md#nginx-and-caddy";
     private const string ErrorPages = "paths.md#error-pages-from-the-application";
 
     private const string ChosenAddress = "any client chooses the address that the application sees, with a header";
     private const string ChosenScheme = "any client chooses the scheme that the application sees, with a header";
-    private const string OtherSpelling =
-        "any client passes the guard, because the application ignores the case of paths, and a slash at the end";
     private const string SameHeader =
         "X_Auth_User is the same parameter as X-Auth-User, so a client can set or override a header that a proxy sets";
 
@@ -41,12 +39,17 @@ internal static class TrustRules
                 # remove this line, or accept the header only from the load balancer:
                 {FromNginxBalancer}
                 """),
-            On<NginxPlace>(NginxReach.FindPassedGuards, "") with { Effect = OtherSpelling },
+            On<NginxPlace>(NginxReach.FindPassedGuards, "") with { Effect = Guards.OtherSpelling },
+            On<NginxPlace>(NginxReach.FindPassedConditions, "") with { Effect = Guards.OtherSpelling },
             On<ApachePlace>(place => ApacheTrust.FindBalancer(place).See(
                 line => $"{line.Text} without a list of load balancers trusts everybody"),
                  "RemoteIPInternalProxy 192.0.2.10")
                 with { Page = "front-ends/apache.md#behind-a-load-balancer" },
-            On<ApachePlace>(ApacheReach.FindPassedGuards, "") with { Effect = OtherSpelling },
+            On<ApachePlace>(ApacheTrust.FindPassedGuards, "") with { Effect = Guards.OtherSpelling },
+            On<ApachePlace>(ApacheReach.FindUnusedGuards, "") with
+            {
+                Effect = "any client passes the guard, because ProxyPass takes requests before Apache looks for files",
+            },
             On<ApachePlace>(ApacheTrust.FindChosen, $"""
                 # a condition for the load balancer:
                 {HttpsFromBalancer}
@@ -65,6 +68,13 @@ internal static class TrustRules
                     Level = Level.Note,
                     Effect = "any client chooses the address that the application sees, with the PROXY protocol",
                 },
+            On<HaProxyPlace>(HaProxyTrust.FindPassedGuards, "") with
+            {
+                Effect = "any client passes the guard: the application ignores the case of paths and a slash at the "
+                    + "end, decodes %61, and resolves /../",
+            },
+            On<LighttpdPlace>(LighttpdTrust.FindPassedGuards, "") with { Effect = Guards.OtherSpelling },
+            On<CaddyPlace>(CaddyTrust.FindPassedGuards, "") with { Effect = Guards.OtherSpelling },
             On<HaProxyPlace>(HaProxyTrust.FindChosen, """
                 acl from-balancer src 192.0.2.10
                 # add to the line that reads the header, or remove it: if from-balancer
@@ -122,7 +132,7 @@ internal static class TrustRules
                 with { Level = Level.Note, Until = new(2, 11, 4) }),
 
         new("auth-request", Level.Problem,
-            "the application runs the guarded page instead of the guard, and its 200 allows the request", Guards,
+            "the application runs the guarded page instead of the guard, and its 200 allows the request", Subrequests,
             On<NginxPlace>(place => place.FindGuard("REQUEST_URI", "request_uri"), """
                 fastcgi_param REQUEST_URI $uri$is_args$args;
                 fastcgi_param REQUEST_METHOD GET;
