@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.Benchmarks;
 /// <summary>A transport that accepts everything and records the number of bytes and, on request, the bytes.</summary>
 internal sealed class BenchmarkTransport : ConnectionTransport
 {
-    public override EndPoint? RemoteEndPoint => null;
+    public override string DescribePeer() => "a test";
 
     public override bool CanReset => true;
 

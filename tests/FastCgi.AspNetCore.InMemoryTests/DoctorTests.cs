@@ -158,7 +158,9 @@ public sealed class DoctorTests
         await run.PlayAsync(Nginx, "5*get");
 
         var frontEnd = Assert.Single(run.Server.Advisor.FrontEnds.GetAll());
-        Assert.Equal((Nginx, 5, 5, 0), (frontEnd.Software, frontEnd.Samples, frontEnd.Kept, frontEnd.LackingHost));
+        Assert.Equal(
+            (Nginx, 5, 5, 0),
+            (frontEnd.Software, frontEnd.Samples, frontEnd.KeepConnection, frontEnd.WithoutHost));
     }
 
     [Fact]

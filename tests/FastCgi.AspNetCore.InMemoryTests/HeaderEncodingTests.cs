@@ -52,7 +52,7 @@ public class HeaderEncodingTests
                 + $"{context.Request.Headers.Count > 0} {context.Request.Headers["X-Odd"]}"),
             options => options.RequestHeaderEncodingSelector = name =>
             {
-                HeldLock.RequireNone(name);
+                Invariants.RequireNoLock(name);
                 asked++;
                 return Encoding.Latin1;
             }, RecordBytes.Get(more: ("HTTP_X_ODD", "é")));

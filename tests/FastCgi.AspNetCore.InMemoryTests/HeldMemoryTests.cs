@@ -40,6 +40,6 @@ public sealed class HeldMemoryTests
 
     private static Task WaitUntilAllWaitAsync(TestServer server, int count) => Waiting.UntilAsync(
         () => server.Connections.DescribeRequests(count + 1).Count(
-            static request => request.Activity == "waiting for the web server to accept the response") == count,
+            static request => request.State == "waiting for the web server to accept the response") == count,
         "all applications to wait");
 }

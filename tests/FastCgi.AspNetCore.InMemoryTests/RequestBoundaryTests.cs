@@ -54,12 +54,12 @@ public sealed class RequestBoundaryTests
             app => RunExtensions.Run(app, context =>
             {
                 context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders("X-Odd", "é");
-                context.Response.OnStarting(Apps.Do(static () => HeldLock.RequireNone("OnStarting")));
+                context.Response.OnStarting(Apps.Do(static () => Invariants.RequireNoLock("OnStarting")));
                 return context.Response.WriteAsync("hello");
             }),
             options => options.ResponseHeaderEncodingSelector = static _ =>
             {
-                HeldLock.RequireNone("The choice of an encoding");
+                Invariants.RequireNoLock("The choice of an encoding");
                 return Encoding.UTF8;
             });
 
@@ -113,12 +113,12 @@ public sealed class RequestBoundaryTests
 
         int CountLocks()
         {
-            var before = HeldLock.Count;
+            var before = Invariants.LockCount;
             frontEnd.Send(request);
             while (posted.TryDequeue(out var next))
                 next.Callback(next.State);
             Assert.Single(frontEnd.Transport.CountEnds());
-            return HeldLock.Count - before;
+            return Invariants.LockCount - before;
         }
     }
 

@@ -14,7 +14,7 @@ public sealed class SlotStressTests
     private const int Steps = 150;
 
     // A handler that waits until it is aborted may never be.
-    private static readonly RequestDelegate[] s_endings = [.. Faults.Misbehaviours.All.Where(
+    private static readonly RequestDelegate[] s_endings = [.. Faults.Misbehaviors.All.Where(
         static ending => ending.Key != "waits until aborted").Select(static ending => ending.Value)];
 
     private readonly ConcurrentBag<string> _wrong = [];

@@ -47,7 +47,7 @@ public sealed partial class ConfigurationDocumentTests
         var names = s_rows.Select(static row => row.Name).Except(s_codeOnly).Select(static name => $"FastCgi:{name}");
 
         Assert.Equal(
-            SettingNames.Paths.Except(groups).Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
+            Settings.Paths.Except(groups).Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
     }
 
     [Fact]

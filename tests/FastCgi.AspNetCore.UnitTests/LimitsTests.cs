@@ -99,7 +99,7 @@ public sealed class LimitsTests
         var (requests, resources) = (
             new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()),
             new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-        return [.. StatusLimits.Read(server, 0, requests, resources).Select(static limit => limit.Name)];
+        return [.. StatusReader.ReadLimits(server, 0, requests, resources).Select(static limit => limit.Name)];
     }
 
     private static bool IsKestrels(string name) => typeof(KestrelServerLimits).GetProperty(name) is not null;

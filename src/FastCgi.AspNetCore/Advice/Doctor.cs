@@ -38,8 +38,8 @@ internal sealed class Doctor(
     public bool IsSpawned { get; init; }
 
     // Tests replace these counters of the process.
-    public Func<ThreadPoolWork> CountWork { get; init; } =
-        static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount);
+    public Func<(long Waiting, long Completed)> CountWork { get; init; } =
+        static () => (ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount);
     public Func<long> CountHandOvers { get; init; } = () => scheduler.Watchdog.HandOverCount;
     public Func<long?> CountDescriptors { get; init; } =
         static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null;
@@ -82,17 +82,18 @@ internal sealed class Doctor(
         if (seen.Count == 0)
             return;
 
-        Judge(nameof(FastCgiLog.SchemeNotPassed), seen.Find(static one => one.LackingScheme > 0),
+        Judge(nameof(FastCgiLog.SchemeNotPassed), seen.Find(static one => one.WithoutScheme > 0),
             one => _log.SchemeNotPassed(
-                one.Software, one.LackingScheme, one.Samples, FrontEndLines.Scheme(one.Software)));
-        Judge(nameof(FastCgiLog.HostNotPassed), seen.Find(static one => one.LackingHost > 0),
+                one.Software, one.WithoutScheme, one.Samples, FrontEndLines.Scheme(one.Software)));
+        Judge(nameof(FastCgiLog.HostNotPassed), seen.Find(static one => one.WithoutHost > 0),
             one => _log.HostNotPassed(
-                one.Software, one.LackingHost, one.Samples, FrontEndLines.Host(one.Software)));
+                one.Software, one.WithoutHost, one.Samples, FrontEndLines.Host(one.Software)));
 
         // Only web servers that support keep-alive: a single request of a tool means nothing. Each sample is a new
         // connection, so a web server's share of the samples is its share of the new connections.
         var samples = seen.Sum(static one => one.Samples);
-        var spender = seen.Where(static one => one.Kept == 0 && FrontEndLines.KeptConnections(one.Software) is not null)
+        var spender = seen.Where(static one => one.KeepConnection == 0)
+            .Where(static one => FrontEndLines.KeptConnections(one.Software) is not null)
             .MaxBy(static one => one.Samples);
         var rate = connectionRate * (spender?.Samples ?? 0) / samples;
         Judge(nameof(FastCgiLog.ConnectionsNotKept), IsSpawned || rate < ManyConnections ? null : spender,
@@ -168,5 +169,3 @@ internal sealed class Doctor(
             journal.Confirm(name);
     }
 }
-
-internal readonly record struct ThreadPoolWork(long Waiting, long Completed);

@@ -24,7 +24,7 @@ internal sealed class FrontEnds(TimeProvider time)
 
     public void Sample(string? software, RequestParameters parameters, bool keepsConnection)
     {
-        var sample = FrontEnd.Sample(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
+        var sample = Describe(software ?? Unknown, parameters, keepsConnection, time.GetUtcNow());
         using (_lock.Acquire())
         {
             if (_frontEnds.TryGetValue(sample.Software, out var frontEnd))
@@ -53,28 +53,8 @@ internal sealed class FrontEnds(TimeProvider time)
         using (_lock.Acquire())
             return [.. _frontEnds.Values];
     }
-}
 
-internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
-{
-    public long Samples { get; private init; }
-    public long Kept { get; private init; }
-    public long WithScheme { get; private init; }
-
-    /// <summary>The number of requests apparently over TLS, without HTTPS and REQUEST_SCHEME.</summary>
-    public long LackingScheme { get; private init; }
-    public long WithTarget { get; private init; }
-
-    /// <summary>The number of requests without HTTP_HOST, except HTTP/1.0, which requires no host.</summary>
-    public long LackingHost { get; private init; }
-    public long WithClient { get; private init; }
-    public long WithUser { get; private init; }
-    public bool PassesAuthorization { get; private init; }
-
-    /// <summary>The number of requests without Authorization that got a challenge.</summary>
-    public long Challenges { get; private init; }
-
-    public static FrontEnd Sample(
+    private static FrontEnd Describe(
         string software, RequestParameters parameters, bool keepsConnection, DateTimeOffset now)
     {
         var hasScheme = Has("HTTPS") || Has("REQUEST_SCHEME");
@@ -84,11 +64,11 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
         return new FrontEnd(software, now)
         {
             Samples = 1,
-            Kept = Count(keepsConnection),
+            KeepConnection = Count(keepsConnection),
             WithScheme = Count(hasScheme),
-            LackingScheme = Count(isBehindTls && !hasScheme),
+            WithoutScheme = Count(isBehindTls && !hasScheme),
             WithTarget = Count(Has("REQUEST_URI")),
-            LackingHost = Count(!Has("HTTP_HOST") && parameters.GetVariable("SERVER_PROTOCOL") != "HTTP/1.0"),
+            WithoutHost = Count(!Has("HTTP_HOST") && parameters.GetVariable("SERVER_PROTOCOL") != "HTTP/1.0"),
             WithClient = Count(Has("REMOTE_ADDR")),
             WithUser = Count(Has("REMOTE_USER")),
             PassesAuthorization = Has("HTTP_AUTHORIZATION"),
@@ -98,27 +78,4 @@ internal sealed record FrontEnd(string Software, DateTimeOffset LastSeen)
 
         static long Count(bool condition) => condition ? 1 : 0;
     }
-
-    public FrontEnd Add(FrontEnd sample) => Combine(sample, 1) with { LastSeen = sample.LastSeen };
-
-    public FrontEnd Since(FrontEnd? earlier) => earlier is null ? this : Combine(earlier, -1);
-
-    public FrontEnd NoteAuthorization(bool isPassed) => this with
-    {
-        PassesAuthorization = PassesAuthorization || isPassed,
-        Challenges = Challenges + (isPassed ? 0 : 1),
-    };
-
-    private FrontEnd Combine(FrontEnd other, int sign) => this with
-    {
-        Samples = Samples + sign * other.Samples,
-        Kept = Kept + sign * other.Kept,
-        WithScheme = WithScheme + sign * other.WithScheme,
-        LackingScheme = LackingScheme + sign * other.LackingScheme,
-        WithTarget = WithTarget + sign * other.WithTarget,
-        LackingHost = LackingHost + sign * other.LackingHost,
-        WithClient = WithClient + sign * other.WithClient,
-        WithUser = WithUser + sign * other.WithUser,
-        PassesAuthorization = PassesAuthorization || other.PassesAuthorization,
-    };
 }

@@ -55,13 +55,13 @@ internal sealed class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
             return;
 
         log.SlowRequest(
-            request.ConnectionId,
+            request.Connection,
             request.Sequence,
             request.Method,
             request.Path,
             request.Client ?? "an unknown client",
-            request.Age.TotalSeconds,
-            request.Activity,
+            request.Age,
+            request.State,
             request.BytesRead,
             request.BytesWritten,
             count - 1);
@@ -100,8 +100,7 @@ internal sealed class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
             static (_, state) => state.isOnce ? LogThrottle.Once(state.time) : new LogThrottle(state.time),
             (time, isOnce)).TryAcquire(out count);
 
-    private static string? GetWebServer(RequestParameters parameters)
-        => Clean(parameters.GetVariable("SERVER_SOFTWARE"));
+    private static string? GetWebServer(RequestParameters parameters) => Clean(parameters.Software);
 
     private static string? Clean(string? software)
         => string.IsNullOrEmpty(software) ? null : LogText.Clean(software, MaxWebServer);

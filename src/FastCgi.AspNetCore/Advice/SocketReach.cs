@@ -20,14 +20,14 @@ internal static class SocketReach
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
     public static void Report(
         string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log,
-        string mounts = PrivateFolder.OwnMounts, Func<string, bool>? exists = null)
+        string mounts = SystemFile.OwnMounts, Func<string, bool>? exists = null)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
             return;
 
         var folders = GetFolders(path);
         var who = Describe(file, folders);
-        var hidden = PrivateFolder.Find(path, mounts);
+        var hidden = SystemFile.FindPrivateFolder(path, mounts);
         var users = new List<string>();
         var able = new List<string>();
         (string What, string Advice)? obstacle = null;

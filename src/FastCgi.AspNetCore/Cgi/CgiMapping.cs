@@ -2,24 +2,19 @@ using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>The mapping of parameters to requests: a snapshot of the options, and shared strings.</summary>
-internal sealed class CgiMapping
+/// <summary>The mapping of parameters to requests, and its shared strings.</summary>
+internal sealed class CgiMapping(FastCgiServerOptions options)
 {
-    public int MaxParameterCount { get; init; } = int.MaxValue;
-    public FastCgiPathSource PathSource { get; init; }
-    public bool TrustScriptName { get; init; }
+    public FastCgiServerOptions Options => options;
 
     /// <summary>The path base: empty, or with a leading and without a trailing slash.</summary>
-    public string PathBase { get; init; } = string.Empty;
-
-    public byte[] PathBaseBytes => field ??= Encoding.UTF8.GetBytes(PathBase);
-    public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
+    public byte[] PathBase { get; } = Encoding.UTF8.GetBytes(options.PathBase);
     public StringCache Strings { get; } = new();
 
     /// <summary>Whether a non-ASCII value can be valid, as far as known without the application's encoding.</summary>
     public bool CanDecodeHeader(ReadOnlySpan<byte> value)
         => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0)
-            && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
+            && (options.RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
     /// <param name="value">A value that is valid, and not in another encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
@@ -39,7 +34,7 @@ internal sealed class CgiMapping
                 continue;
 
             var encoding = HeaderNames.TryGetHeaderName(name, out var headerName)
-                ? RequestHeaderEncodingSelector?.Invoke(headerName)
+                ? options.RequestHeaderEncodingSelector?.Invoke(headerName)
                 : null;
             if (!TryDecode(encoding, value, out var text))
                 return RequestRejection.InvalidHeaderValue;

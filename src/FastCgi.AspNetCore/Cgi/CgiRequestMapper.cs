@@ -47,17 +47,18 @@ internal static class CgiRequestMapper
 
         if (variables.RequestUri.IsEmpty)
         {
-            var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
-            return new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent()
+            var decoded = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
+            return new PathString(decoded.StartsWith('/') ? decoded : "/" + decoded).ToUriComponent()
                 + MapQuery(variables.QueryString);
         }
 
-        if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
+        var target = variables.RequestUri;
+        if (ParseTarget(ref target, variables.Method, out var path, out var query) != RequestRejection.None)
             return string.Empty;
 
         // For http://host?query, only the query remains.
-        var raw = target.Query.IsEmpty ? mapping.Strings.GetString(target.Raw) : Encoding.ASCII.GetString(target.Raw);
-        return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
+        var raw = query.IsEmpty ? mapping.Strings.GetString(target) : Encoding.ASCII.GetString(target);
+        return raw.StartsWith('?') && !path.IsEmpty ? "/" + raw : raw;
     }
 
     /// <summary>Gets the method, which is case-sensitive (RFC 9110, section 9.1): <c>get</c> is not GET.</summary>
@@ -116,7 +117,7 @@ internal static class CgiRequestMapper
 
     private static RequestRejection MapTarget(ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
-        var source = mapping.PathSource;
+        var source = mapping.Options.PathSource;
         if (source == FastCgiPathSource.DocumentUri && !variables.DocumentUri.IsEmpty)
         {
             head.QueryString = MapQuery(variables.QueryString);
@@ -131,15 +132,59 @@ internal static class CgiRequestMapper
             return MapDecodedPath(variables.ScriptName, variables.PathInfo, ref variables, mapping, ref head);
         }
 
-        var rejection = RequestTarget.Parse(variables.RequestUri, variables.Method, out var target);
+        var target = variables.RequestUri;
+        var rejection = ParseTarget(ref target, variables.Method, out var path, out var query);
         if (rejection != RequestRejection.None)
             return rejection;
 
         // A query that is only in QUERY_STRING was added by the web server's configuration.
-        head.QueryString = target.Query.IsEmpty
-            ? MapQuery(variables.QueryString)
-            : Encoding.ASCII.GetString(target.Query);
-        return MapRawPath(target.Path, ref variables, mapping, ref head);
+        head.QueryString = query.IsEmpty ? MapQuery(variables.QueryString) : Encoding.ASCII.GetString(query);
+        return MapRawPath(path, ref variables, mapping, ref head);
+    }
+
+    /// <summary>
+    /// Parses REQUEST_URI (RFC 9112, section 3.2). Cuts scheme and authority from the absolute form, which Apache
+    /// passes if the client sent it.
+    /// </summary>
+    private static RequestRejection ParseTarget(
+        scoped ref ReadOnlySpan<byte> requestUri, ReadOnlySpan<byte> method,
+        out ReadOnlySpan<byte> path, out ReadOnlySpan<byte> query)
+    {
+        path = default;
+        query = default;
+        if (!Ascii.IsValid(requestUri) || requestUri.Contains((byte)0))
+            return RequestRejection.InvalidTarget;
+
+        if (requestUri[0] != '/')
+        {
+            var isAsterisk = requestUri.SequenceEqual("*"u8);
+            if (isAsterisk || (method.SequenceEqual("CONNECT"u8) && !requestUri.Contains((byte)'/')))
+                return isAsterisk && !method.SequenceEqual("OPTIONS"u8)
+                    ? RequestRejection.AsteriskTarget
+                    : RequestRejection.None;
+
+            if (!TryCutAuthority(ref requestUri))
+                return RequestRejection.InvalidTarget;
+        }
+
+        var end = requestUri.IndexOf((byte)'?');
+        if (end < 0)
+            end = requestUri.Length;
+        path = end == 0 ? "/"u8 : requestUri[..end];
+        query = requestUri[end..];
+        return RequestRejection.None;
+    }
+
+    private static bool TryCutAuthority(ref ReadOnlySpan<byte> target)
+    {
+        var scheme = target.IndexOf("://"u8);
+        if (scheme <= 0 || !char.IsAsciiLetter((char)target[0]) || target[..scheme].ContainsAny("/?#"u8))
+            return false;
+
+        var authority = target[(scheme + 3)..];
+        var end = authority.IndexOfAny((byte)'/', (byte)'?');
+        target = end < 0 ? "/"u8 : authority[end..];
+        return true;
     }
 
     private static string MapQuery(ReadOnlySpan<byte> query)
@@ -198,8 +243,8 @@ internal static class CgiRequestMapper
         if (!variables.PathBase.IsEmpty)
             length = MatchBase(path, variables.PathBase);
         else if (mapping.PathBase.Length > 0)
-            length = MatchBase(path, mapping.PathBaseBytes);
-        else if (mapping.TrustScriptName && variables.HasPathInfo)
+            length = MatchBase(path, mapping.PathBase);
+        else if (mapping.Options.TrustScriptName && variables.HasPathInfo)
             length = MatchBase(path, variables.ScriptName);
 
         head.PathBase = length == 0 ? string.Empty : GetPath(path[..length], mapping);

@@ -33,9 +33,10 @@ internal ref struct RequestVariables
         variables = new RequestVariables { HostOffset = -1 };
         var reader = new NameValuePairReader(stream);
         var count = 0;
+        var maxCount = mapping.Options.Limits.MaxRequestParameterCount;
         for (var offset = 0; reader.TryRead(out var name, out var value); offset = reader.Offset)
         {
-            if (++count > mapping.MaxParameterCount)
+            if (++count > maxCount)
                 return RequestRejection.TooManyParameters;
 
             if (name.Length == HostVariableLength && HeaderNames.IsVariableOf(name, Known.Host))

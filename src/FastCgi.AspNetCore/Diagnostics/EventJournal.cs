@@ -16,9 +16,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     // The number of kinds is fixed.
     private readonly Dictionary<string, JournalEntry> _entries = [];
-    private int _failureCount;
-
-    public int FailureCount => Volatile.Read(ref _failureCount);
+    private bool _hasFailed;
 
     public IReadOnlyList<JournalEntry> GetEntries()
     {
@@ -32,7 +30,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     public bool IsEnabled(LogLevel logLevel)
     {
-        HeldLock.RequireNone("A log provider");
+        Invariants.RequireNoLock("A log provider");
         try
         {
             return logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
@@ -51,7 +49,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        HeldLock.RequireNone("A log provider");
+        Invariants.RequireNoLock("A log provider");
         try
         {
             var name = eventId.Name ?? string.Empty;
@@ -98,7 +96,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     /// <summary>Writes the first failure to standard error, because there is no log.</summary>
     private void OnFailed(Exception exception)
     {
-        if (Interlocked.Increment(ref _failureCount) != 1)
+        if (Interlocked.Exchange(ref _hasFailed, true))
             return;
 
         try
@@ -112,7 +110,3 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         }
     }
 }
-
-/// <param name="Count">The number of messages; one message may represent several events.</param>
-internal sealed record JournalEntry(
-    int EventId, string Name, LogLevel Level, string Message, long Count, DateTimeOffset LastSeen);

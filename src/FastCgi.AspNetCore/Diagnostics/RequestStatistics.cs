@@ -15,7 +15,7 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
     private readonly double _microsecondsPerTick = 1_000_000d / time.TimestampFrequency;
 
     private readonly Lock _lock = new();
-    private readonly Queue<Sample> _samples = new();
+    private readonly Queue<(long At, Totals Totals, long[] Counts)> _samples = new();
     private LatencyHistogram _histogram = new();
     private bool _isWatched;
     private long _watchedSince;
@@ -81,10 +81,8 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
         if (_samples.Count == MaxSamples)
             _samples.Dequeue();
         Volatile.Write(ref _lastSample, clock.GetTimestamp());
-        _samples.Enqueue(new Sample(time.GetTimestamp(), totals, _histogram.GetCounts()));
+        _samples.Enqueue((time.GetTimestamp(), totals, _histogram.GetCounts()));
     }
-
-    private sealed record Sample(long At, Totals Totals, long[] Counts);
 }
 
 /// <param name="Active">The complete requests without a response, which are part of the requests.</param>

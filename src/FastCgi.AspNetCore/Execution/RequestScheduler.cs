@@ -22,7 +22,7 @@ internal sealed class RequestScheduler
         _log = log;
         var maxBlocked = Math.Min(options.MaxBlockingThreads, platform.MaxHandlerThreads);
         Workers = new WorkerPool(this, maxBlocked, options.LoopCount, platform.ProcessorCount, platform, time, log);
-        Watchdog = new StallWatchdog(Workers, Predictor, platform, log);
+        Watchdog = new StallWatchdog(Workers, Predictor, platform, time, log);
     }
 
     public WorkerPool Workers { get; }

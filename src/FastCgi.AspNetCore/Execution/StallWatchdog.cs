@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.Execution;
 /// handler holds back is soon sent. The watchdog takes no lock of a request or connection, and does not send.
 /// </remarks>
 internal sealed class StallWatchdog(
-    WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, ILogger log) : ThreadBody
+    WorkerPool workers, PathPredictor predictor, ThreadPlatform platform, TimeProvider time, ILogger log) : ThreadBody
 {
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
@@ -25,7 +25,7 @@ internal sealed class StallWatchdog(
     private const int QuietSamplesBeforePark = 50;
 
     // For less frequent flushes, sampling costs more than it saves.
-    private const long MaxMillisecondsBetweenFlushes = 2;
+    private static readonly TimeSpan s_maxTimeBetweenFlushes = TimeSpan.FromMilliseconds(2);
 
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
 
@@ -78,8 +78,8 @@ internal sealed class StallWatchdog(
             }
         }
 
-        var now = Environment.TickCount64;
-        if (now - Volatile.Read(ref _lastFlush) <= MaxMillisecondsBetweenFlushes)
+        var now = time.GetTimestamp();
+        if (time.GetElapsedTime(Volatile.Read(ref _lastFlush), now) <= s_maxTimeBetweenFlushes)
             OnActivity();
         Volatile.Write(ref _lastFlush, now);
         return false;

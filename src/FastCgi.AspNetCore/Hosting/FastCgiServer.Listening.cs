@@ -61,7 +61,7 @@ internal sealed partial class FastCgiServer
             if (UsesEpoll)
                 return new EpollListener(engine, socket);
 
-            var kestrel = await KestrelSockets.BindAsync(socket, options.Backlog, cancellationToken)
+            var kestrel = await PipeListener.BindAsync(socket, options.Backlog, cancellationToken)
                 .ConfigureAwait(false);
             return new PipeListener(kestrel, socket.EndPoint, socket.Peers, engine);
         }
@@ -128,5 +128,14 @@ internal sealed partial class FastCgiServer
                     ? "users that satisfy its authorization policy"
                     : "anyone who can reach it");
         }
+    }
+
+    /// <summary>Detects a start from another folder than that of the published application.</summary>
+    /// <param name="environment">The environment; hosting leaves WebRootPath empty if there is no wwwroot.</param>
+    internal static void ReportWebRoot(IWebHostEnvironment? environment, string baseDirectory, ILogger log)
+    {
+        if (environment is not null && string.IsNullOrEmpty(environment.WebRootPath)
+            && Directory.Exists(Path.Combine(baseDirectory, "wwwroot")))
+            log.WebRootMissing(environment.ContentRootPath, Path.TrimEndingDirectorySeparator(baseDirectory));
     }
 }

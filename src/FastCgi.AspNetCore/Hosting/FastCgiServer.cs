@@ -170,7 +170,7 @@ internal sealed partial class FastCgiServer(
         LogStatusEndpoints(statusPages);
         if (Advisor is not null)
         {
-            WebRoot.Report(webEnvironment, AppContext.BaseDirectory, _log);
+            ReportWebRoot(webEnvironment, AppContext.BaseDirectory, _log);
             if (plan.FastCgi.Count > 0 && !IsDevelopment)
                 httpsRedirection.Report(configuration, addresses, _log);
             _doctor = new Doctor(Connections, Scheduler, Advisor, journal, _time)

@@ -59,7 +59,7 @@ internal sealed class SystemdNotifier(
     private static TimeSpan? GetWatchdogTimeout(Func<string, string?> getVariable)
     {
         var process = getVariable("WATCHDOG_PID");
-        var isOurs = string.IsNullOrEmpty(process) || SocketActivation.IsFor(process, Environment.ProcessId);
+        var isOurs = string.IsNullOrEmpty(process) || InheritedSockets.IsFor(process, Environment.ProcessId);
         var interval = getVariable("WATCHDOG_USEC");
         return isOurs
             && long.TryParse(interval, NumberStyles.None, CultureInfo.InvariantCulture, out var microseconds)

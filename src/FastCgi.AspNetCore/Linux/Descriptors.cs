@@ -6,6 +6,8 @@ internal static partial class Descriptors
 {
     private const string Folder = "/proc/self/fd";
     private const string NullDevice = "/dev/null";
+    private const int StandardOutput = 1;
+    private const int StandardError = 2;
     private const int ReadWrite = 2;
     private const int Duplicate = 0;
     private const int GetFlags = 1;
@@ -29,6 +31,28 @@ internal static partial class Descriptors
             return null;
         }
     }
+
+    /// <summary>Fills standard streams, which a FastCGI parent process may leave closed.</summary>
+    public static void SecureStandardStreams()
+    {
+        // Otherwise, a connection would get the descriptor of a closed stream.
+        for (var stream = 0; stream <= StandardError; stream++)
+        {
+            if (!IsOpen(stream))
+                _ = open(NullDevice, ReadWrite);
+        }
+
+        // The runtime has already created its own pipes.
+        if (IsPipeOfTheRuntime(StandardOutput))
+            Console.SetOut(TextWriter.Null);
+        if (IsPipeOfTheRuntime(StandardError))
+            Console.SetError(TextWriter.Null);
+    }
+
+    /// <summary>Whether it is an end of a pipe that the runtime created for itself, reading end first.</summary>
+    internal static bool IsPipeOfTheRuntime(int stream)
+        => IsReadOnly(stream)
+            || (IsReadOnly(stream - 1) && GetPipeName(stream) is { } pipe && pipe == GetPipeName(stream - 1));
 
     public static bool IsOpen(int descriptor) => fcntl(descriptor, GetFlags, 0) >= 0;
 
@@ -54,16 +78,14 @@ internal static partial class Descriptors
         return moved;
     }
 
-    public static void OpenNullDevice() => _ = open(NullDevice, ReadWrite);
-
-    public static bool IsReadOnly(int descriptor)
+    internal static bool IsReadOnly(int descriptor)
     {
         var flags = fcntl(descriptor, GetStatus, 0);
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
     /// <returns>A name that both ends of a pipe share; <see langword="null"/> for another file.</returns>
-    public static string? GetPipeName(int descriptor)
+    internal static string? GetPipeName(int descriptor)
     {
         var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;
         return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;

@@ -1,3 +1,6 @@
+// Load the system's C library, not a file of that name in the application folder.
+[assembly: DefaultDllImportSearchPaths(DllImportSearchPath.SafeDirectories)]
+
 namespace FastCgi.AspNetCore.Linux;
 
 internal static unsafe partial class Libc

@@ -2,6 +2,8 @@ namespace FastCgi.AspNetCore.Linux;
 
 internal static class PeerAddress
 {
+    public const string Unknown = "an unknown peer";
+
     public static EndPoint? Get(Socket socket)
     {
         try
@@ -14,12 +16,20 @@ internal static class PeerAddress
         }
     }
 
-    /// <summary>Describes the peer process of a Unix socket, which has no address.</summary>
-    public static string? DescribeProcess(Socket socket)
+    public static string Describe(EndPoint? peer)
+    {
+        if (peer is IPEndPoint { Address.IsIPv4MappedToIPv6: true } mapped)
+            peer = new IPEndPoint(mapped.Address.MapToIPv4(), mapped.Port);
+        return peer?.ToString() is { Length: > 0 } address ? address : Unknown;
+    }
+
+    /// <summary>Describes the process at the other end of a Unix socket, which has no address.</summary>
+    public static string Describe(Socket socket)
         => PeerCredentials.Get(socket) is { } peer
-            ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of "
-                + $"user {peer.User} over a Unix socket")
-            : null;
+            ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of the "
+                + $"user {SystemAccounts.GetUserName(peer.User)} and the group "
+                + $"{SystemAccounts.GetGroupName(peer.Groups[0])} over a Unix socket")
+            : Describe(Get(socket));
 
     /// <summary>Escapes the name of a process, because the process chooses it.</summary>
     private static string GetName(uint process)

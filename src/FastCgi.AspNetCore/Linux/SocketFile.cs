@@ -12,6 +12,8 @@ internal static partial class SocketFile
     private const uint ModeAndOwner = 0x2 | 0x8 | 0x10;
     private const int FileTypeMask = 0xF000;
     private const int SocketType = 0xC000;
+    private const int Exclusive = 2;
+    private const int NonBlocking = 4;
     private const int UnixFamily = 1;
     private const int Stream = 1;
 
@@ -45,6 +47,19 @@ internal static partial class SocketFile
         throw error;
     }
 
+    /// <summary>Locks the folder of a socket, to exclude other instances. Any reader of a folder can lock it.</summary>
+    /// <returns>Whether no other process holds the lock, or the system cannot lock the folder.</returns>
+    public static bool TryLock(SafeFileHandle folder)
+    {
+        while (!folder.IsInvalid && flock(folder, Exclusive | NonBlocking) != 0)
+        {
+            if (Libc.LastError != Libc.ErrorInterrupted)
+                return Libc.LastError != Libc.ErrorAgain;
+        }
+
+        return true;
+    }
+
     public static void ChangeOwner(string path, uint? user, uint? group)
     {
         if (lchown(path, user ?? uint.MaxValue, group ?? uint.MaxValue) != 0)
@@ -68,6 +83,9 @@ internal static partial class SocketFile
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int fchmodat(int folder, string path, uint mode, int flags);
+
+    [LibraryImport(Libc.Library, SetLastError = true)]
+    private static partial int flock(SafeFileHandle descriptor, int operation);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int lchown(string path, uint user, uint group);

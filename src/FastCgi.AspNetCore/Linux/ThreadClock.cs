@@ -29,16 +29,11 @@ internal static partial class ThreadClock
 
     /// <returns>The CPU time of a thread of this process in nanoseconds; -1 if it has ended or is unknown.</returns>
     public static long GetProcessorTime(int threadId)
-    {
         // 0 means the current thread.
-        if (threadId == 0 || clock_gettime((~threadId << 3) | ThreadProcessorClock, out var time) != 0)
-            return -1;
-
-        return ToNanoseconds(time);
-    }
+        => threadId == 0 ? -1 : ReadClock((~threadId << 3) | ThreadProcessorClock, otherwise: -1);
 
     /// <returns>The CPU time of the current thread in nanoseconds.</returns>
-    public static long GetProcessorTime() => clock_gettime(ThisThread, out var time) == 0 ? ToNanoseconds(time) : 0;
+    public static long GetProcessorTime() => ReadClock(ThisThread, otherwise: 0);
 
     /// <summary>Reads /proc/thread-self/schedstat: CPU time, time spent waiting for a processor, and turns.</summary>
     /// <returns>
@@ -72,10 +67,15 @@ internal static partial class ThreadClock
             : null;
     }
 
-    private static long ToNanoseconds(TimeSpec time) => (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
+    private static long ReadClock(int clock, long otherwise)
+    {
+        // struct timespec: seconds and nanoseconds.
+        Span<nint> time = stackalloc nint[2];
+        return clock_gettime(clock, time) == 0 ? (time[0] * NanosecondsOfSecond) + time[1] : otherwise;
+    }
 
     [LibraryImport(Libc.Library)]
-    private static partial int clock_gettime(int clock, out TimeSpec time);
+    private static partial int clock_gettime(int clock, Span<nint> time);
 
     [LibraryImport(Libc.Library)]
     private static unsafe partial int getrusage(int who, long* usage);
@@ -85,11 +85,4 @@ internal static partial class ThreadClock
 
     [LibraryImport(Libc.Library)]
     private static unsafe partial nint read(int file, byte* buffer, nuint length);
-
-    [StructLayout(LayoutKind.Sequential)]
-    private struct TimeSpec
-    {
-        public nint Seconds;
-        public nint Nanoseconds;
-    }
 }

@@ -51,13 +51,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Server.Admission.Withdraw(this);
     }
 
-    public void Close()
-    {
-        using var scope = EnterLock();
-        Response.Close(scope);
-        Close(scope);
-    }
-
     private void ReportIfGivenUp(ConnectionScope scope, ref ReadyRequests ready)
     {
         if (Server.Advisor is null || HasResponded || Response.In(scope).BytesWritten > 0)
@@ -67,7 +60,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (age < Advisor.MinGivenUpAge)
             return;
 
-        var given = (Software: Parameters.GetVariable("SERVER_SOFTWARE"), Age: age);
+        var given = (Parameters.Software, Age: age);
         ready.Report(() => Server.Advise(
             given, static (advisor, given) => advisor.OnGivenUp(given.Software, given.Age)));
     }
@@ -127,17 +120,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
 
-    public void TakeApplicationException(Exception exception)
-    {
-        if (exception is BadHttpRequestException badRequest && !IsAborted)
-        {
-            Lazy.BadRequest = badRequest;
-            Log.BadRequest(Connection.Id, TraceIdentifier, badRequest.StatusCode, badRequest);
-        }
-
-        ReportApplicationError(exception);
-    }
-
     public override Exception CreateBodyError(BodyError error, long limit) => error switch
     {
         BodyError.TooLarge => new BadHttpRequestException(
@@ -148,15 +130,14 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             nameof(HttpRequest), "The request body cannot be used after the request has ended."),
     };
 
-    protected override Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report)
+    protected override Exception OnBodyRefused(BodyRate? missed, out Action report)
     {
         var (log, connectionId, traceIdentifier, length) = (Log, Connection.Id, TraceIdentifier, UnreadBodyLength);
-        report = reason == RequestRejection.RequestBodyTimeout
-            ? () => log.RequestBodyTooSlow(connectionId, traceIdentifier, rate.BytesPerSecond)
+        report = missed is { BytesPerSecond: var rate }
+            ? () => log.RequestBodyTooSlow(connectionId, traceIdentifier, rate)
             : () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
+        var reason = missed is null ? RequestRejection.RequestBodyBacklog : RequestRejection.RequestBodyTimeout;
         Server.Counters.OnRequestRejected(reason);
         return new BadHttpRequestException(reason.GetReason(), reason.GetStatusCode());
     }
-
-    public abstract void DisposeContext();
 }

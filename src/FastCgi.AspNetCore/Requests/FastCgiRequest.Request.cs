@@ -91,9 +91,12 @@ internal abstract partial class FastCgiRequest :
             || _lazy is { Scheme: not null } or { HasNewOrigin: true } or { Addresses.HasNewAddress: true };
 
     /// <summary>Null unless the client uses TLS to the web server.</summary>
-    private TlsConnection? TlsConnection => _head.IsHttps
+    private ITlsConnectionFeature? TlsConnection => _head.IsHttps
         ? _lazy?.TlsConnection ?? Keep(
-            ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
+            ref Lazy.TlsConnection, new TlsConnectionFeature
+            {
+                ClientCertificate = Parameters.GetClientCertificate(Server.Options, Log),
+            })
         : null;
 
     private RequestAddresses Addresses
@@ -136,25 +139,23 @@ internal abstract partial class FastCgiRequest :
 
     public void ReportUserNotTaken(string userParameter, string typeParameter)
         => Server.Advise(
-            (Software: Parameters.GetVariable("SERVER_SOFTWARE"), userParameter, typeParameter),
+            (Parameters.Software, userParameter, typeParameter),
             static (advisor, user) => advisor.OnUserNotTaken(user.Software, user.userParameter, user.typeParameter));
 
     /// <summary>Whether an authorizer request may get a status: only a running authorizer may allow access.</summary>
     public bool MaySendAuthorizerStatus(int statusCode)
         => statusCode >= StatusCodes.Status400BadRequest
-            || (s_authorizing.Value == this && _lazy is { Authorization: AuthorizationPhase.Running });
+            || (s_authorizing.Value == this && _lazy is { IsAuthorizing: true });
 
     /// <summary>Starts an authorizer. A second one cannot allow the request: it checks another path.</summary>
     public void BeginAuthorization()
     {
-        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotStarted
-            ? AuthorizationPhase.Running
-            : AuthorizationPhase.Over;
+        Lazy.IsAuthorizing = Lazy.IsAuthorizing is null;
         s_authorizing.Value = this;
     }
 
     /// <summary>Ends the authorizer. Its permission was sent, and nothing later can allow the request.</summary>
-    public void EndAuthorization() => Lazy.Authorization = AuthorizationPhase.Over;
+    public void EndAuthorization() => Lazy.IsAuthorizing = false;
 
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
         => _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables());
@@ -191,22 +192,27 @@ internal abstract partial class FastCgiRequest :
         {
             if (_lazy?.Body is not { } body)
                 return Body;
+            if (_lazy.BodyReader is { } existing)
+                return existing;
 
-            if (_lazy.BodyReader is not { } replaced || replaced.Body != body)
-            {
-                _lazy.BodyReader = replaced = new ReplacedReader(body, PipeReader.Create(body));
-                Response.OnCompleted(
-                    static async reader => await ((PipeReader)reader).CompleteAsync(), replaced.Reader);
-            }
-
-            return replaced.Reader;
+            var reader = _lazy.BodyReader = PipeReader.Create(body);
+            Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), reader);
+            return reader;
         }
     }
 
     Stream IHttpRequestFeature.Body
     {
         get => _lazy?.Body ?? BodyStream;
-        set => Lazy.Body = ReferenceEquals(value, BodyStream) ? null : value;
+        set
+        {
+            var body = ReferenceEquals(value, BodyStream) ? null : value;
+            if (body == Lazy.Body)
+                return;
+
+            Lazy.Body = body;
+            Lazy.BodyReader = null;
+        }
     }
 
     public MinDataRate? MinDataRate

@@ -20,7 +20,7 @@ internal abstract partial class FastCgiRequest(
 
     public FastCgiResponse Response { get; private set; } = null!;
 
-    public WebServerKind WebServer => WebServerKinds.Of(Parameters.GetVariable("SERVER_SOFTWARE"));
+    public WebServerKind WebServer => WebServerKinds.Of(Parameters.Software);
 
     public bool IsPing { get; private set; }
 
@@ -72,7 +72,7 @@ internal abstract partial class FastCgiRequest(
     /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
     protected bool TryDecodeHeaders()
     {
-        if (server.Mapping.RequestHeaderEncodingSelector is not null)
+        if (server.Options.RequestHeaderEncodingSelector is not null)
             Reject(Parameters.DecodeByApplication());
         return Rejection == RequestRejection.None;
     }
@@ -80,10 +80,10 @@ internal abstract partial class FastCgiRequest(
     /// <summary>Describes the request for the status, at no cost until the status is read.</summary>
     public override RequestDescription Describe(ConnectionScope scope, long now)
     {
-        var age = Server.Time.GetElapsedTime(BeganAt, now);
+        var age = Math.Round(Server.Time.GetElapsedTime(BeganAt, now).TotalSeconds, 1);
         if (!HasAllParameters)
             return new RequestDescription(
-                Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age,
+                Connection.Id, Id, Sequence, age, string.Empty, string.Empty, null,
                 "receiving parameters", 0, 0);
 
         // Without the query, which may contain a secret.
@@ -91,11 +91,11 @@ internal abstract partial class FastCgiRequest(
             Connection.Id,
             Id,
             Sequence,
+            age,
             LogText.Clean(_head.Method ?? string.Empty, MaxShortText),
             LogText.Clean(_head.Path ?? string.Empty, MaxPath),
             Parameters.GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
-            age,
-            GetActivity(scope),
+            GetState(scope),
             ReceivedBodyLength,
             Response.In(scope).BytesWritten);
     }
@@ -103,7 +103,7 @@ internal abstract partial class FastCgiRequest(
     public override void OnSlow(RequestDescription description, ref ReadyRequests ready)
         => ready.Report(() => Server.Advise(description, static (advisor, slow) => advisor.OnSlow(slow)));
 
-    private string GetActivity(ConnectionScope scope)
+    private string GetState(ConnectionScope scope)
     {
         if (Slot == RequestSlot.Queued)
             return "in the queue";

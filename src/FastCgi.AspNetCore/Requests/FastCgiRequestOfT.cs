@@ -17,7 +17,7 @@ internal sealed class FastCgiRequest<TContext>(
         if (IsDetached)
         {
             // Aborted meanwhile.
-            RequestCompletion.Complete(this, exception: null);
+            Complete(exception: null);
             return true;
         }
 
@@ -48,11 +48,11 @@ internal sealed class FastCgiRequest<TContext>(
             failure = exception;
         }
 
-        RequestCompletion.Complete(this, failure);
+        Complete(failure);
         return true;
     }
 
-    public override void DisposeContext()
+    protected override void DisposeContext()
     {
         if (_context is null)
             return;
@@ -82,7 +82,7 @@ internal sealed class FastCgiRequest<TContext>(
 
         ThreadRoot.Run(
             (Request: this, failure),
-            static state => RequestCompletion.Complete(state.Request, state.failure),
+            static state => state.Request.Complete(state.failure),
             Log);
     }
 }

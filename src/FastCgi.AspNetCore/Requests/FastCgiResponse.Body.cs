@@ -96,29 +96,14 @@ internal sealed partial class FastCgiResponse : PipeWriter
         return await Write(source.Span, isWrite, cancellationToken);
     }
 
+    /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        if (HasStarted || IsCompleted)
-            return Write(source, isWrite, head: null, cancellationToken);
-
-        var head = EncodeHeadForApplication();
+        EncodedHead? head = HasStarted || IsCompleted ? null : EncodeHeadForApplication();
+        bool isHeld;
         try
         {
-            return Write(source, isWrite, head, cancellationToken);
-        }
-        finally
-        {
-            EndStart();
-        }
-    }
-
-    /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
-    private ValueTask<FlushResult> Write(
-        ReadOnlySpan<byte> source, bool isWrite, in EncodedHead? head, CancellationToken cancellationToken)
-    {
-        bool isHeld;
-        using (var scope = _request.EnterLock())
-        {
+            using var scope = _request.EnterLock();
             ThrowIfOver();
             ref var state = ref In(scope);
             if (IsCompleted)
@@ -138,6 +123,10 @@ internal sealed partial class FastCgiResponse : PipeWriter
                 ThrowIfBodyForbidden();
 
             isHeld = Flush(scope, IsLikelyLastFlush(ref state));
+        }
+        finally
+        {
+            EndStart();
         }
 
         return SendAsync(isHeld, cancellationToken);

@@ -65,10 +65,17 @@ internal sealed partial class FastCgiResponse
     /// <summary>Ends the response so that the client sees that it is incomplete.</summary>
     public void Cut()
     {
-        CompletedRequest ended;
+        BufferBlock? output;
+        bool isReset;
         using (var scope = _request.EnterLock())
-            ended = End(scope, status: null);
-        ended.Send();
+        {
+            output = End(scope, status: null);
+            isReset = scope.State.Lifetime.IsOver;
+        }
+
+        _request.Connection.Output.SendCollected(output);
+        if (isReset)
+            _request.Connection.CloseTransport();
     }
 
     /// <summary>Replaces a response that has not started and ends it.</summary>
@@ -108,7 +115,7 @@ internal sealed partial class FastCgiResponse
         if (!isReplaced && !HasStarted && _headers.Table.ContentLength > 0)
             ThrowIfTooShort();
         EncodedHead? head = HasStarted ? null : EncodeHead(isReplaced ? body?.Length ?? 0 : null);
-        CompletedRequest ended;
+        BufferBlock? output;
         long unsentLength;
         try
         {
@@ -134,7 +141,7 @@ internal sealed partial class FastCgiResponse
                 StartAtEnd(scope, head);
             }
 
-            ended = End(scope, status);
+            output = End(scope, status);
             unsentLength = _isHead ? state.BytesWritten : 0;
         }
         finally
@@ -142,7 +149,7 @@ internal sealed partial class FastCgiResponse
             EndStart();
         }
 
-        ended.Send();
+        _request.Connection.Output.SendCollected(output);
         if (unsentLength > 0)
             _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, unsentLength);
         return true;

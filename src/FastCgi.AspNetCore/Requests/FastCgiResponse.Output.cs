@@ -65,7 +65,8 @@ internal sealed partial class FastCgiResponse
 
     /// <summary>Ends the request with all staged bytes or, if it is cut, with the flushed ones.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
-    private CompletedRequest End(ConnectionScope scope, ProtocolStatus? status)
+    /// <returns>The output to send without the lock.</returns>
+    private BufferBlock? End(ConnectionScope scope, ProtocolStatus? status)
     {
         ref var state = ref In(scope);
         // If the response is cut, the application may be writing.

@@ -99,7 +99,7 @@ internal sealed partial class FastCgiResponse
     /// <param name="replacedLength">The length of a response of the server: the application cannot change it.</param>
     private EncodedHead EncodeHead(long? replacedLength = null)
     {
-        HeldLock.RequireNone("An encoding");
+        Invariants.RequireNoLock("An encoding");
         // Read once, like the length: what is sent, and what is checked later, must be the same.
         var statusCode = _statusCode;
         var sentStatusCode = _isOffloaded ? StatusCodes.Status200OK : statusCode;

@@ -9,11 +9,11 @@ internal sealed class LazyRequestState
     // Derived from the parameters on first use. Fields, because they are passed by reference.
     public string? RawTarget;
     public RequestAddresses? Addresses;
-    public TlsConnection? TlsConnection;
+    public ITlsConnectionFeature? TlsConnection;
     public List<KeyValuePair<string, string>>? ParameterList;
 
     // Set by the application. Boxed if longer than a word, because other threads read them meanwhile.
-    public ReplacedReader? BodyReader;
+    public PipeReader? BodyReader;
     public ConcurrentDictionary<string, string?>? SetVariables;
     public long MeasuredFrom { get; init; }
 
@@ -26,14 +26,7 @@ internal sealed class LazyRequestState
     /// <summary>Whether the application has replaced a feature with the address, scheme or host.</summary>
     public bool HasNewOrigin { get; set; }
     public BadHttpRequestException? BadRequest { get; set; }
-    public AuthorizationPhase Authorization { get; set; }
-}
 
-internal sealed record ReplacedReader(Stream Body, PipeReader Reader);
-
-internal enum AuthorizationPhase : byte
-{
-    NotStarted,
-    Running,
-    Over,
+    /// <summary>Whether the authorizer is running; null before it has started.</summary>
+    public bool? IsAuthorizing { get; set; }
 }

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The addresses of the client and of the web server (RFC 3875, section 4.1).</summary>
-internal sealed class RequestAddresses : IHttpConnectionFeature
+internal sealed class RequestAddresses : HttpConnectionFeature
 {
     private readonly IPAddress? _sentAddress;
 
@@ -12,12 +12,6 @@ internal sealed class RequestAddresses : IHttpConnectionFeature
         RemoteIpAddress = _sentAddress;
         (LocalIpAddress, LocalPort) = Read(parameters, "SERVER_ADDR", "SERVER_PORT");
     }
-
-    public string ConnectionId { get; set; }
-    public IPAddress? RemoteIpAddress { get; set; }
-    public int RemotePort { get; set; }
-    public IPAddress? LocalIpAddress { get; set; }
-    public int LocalPort { get; set; }
 
     public bool HasNewAddress => RemoteIpAddress != _sentAddress;
 

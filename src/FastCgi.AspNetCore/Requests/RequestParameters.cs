@@ -1,17 +1,25 @@
+using System.Security.Cryptography.X509Certificates;
+
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The parameters of a request. Immutable, so any thread may read them. Strings on demand.</summary>
 internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
 {
+    // "FAILED:" and the reason of the TLS library.
+    private const int MaxVerdictLength = 200;
+
     private Dictionary<int, string>? _decoded;
 
     public int Length => bytes.Length;
     public ReadOnlySpan<byte> Span => bytes;
 
+    /// <summary>The name and version of the web server; null if it does not pass them.</summary>
+    public string? Software => GetVariable("SERVER_SOFTWARE");
+
     /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
-        HeldLock.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
+        Invariants.RequireNoLock(nameof(FastCgiServerOptions.RequestHeaderEncodingSelector));
         return mapping.DecodeByApplication(Span, out _decoded);
     }
 
@@ -92,6 +100,32 @@ internal sealed class RequestParameters(CgiMapping mapping, byte[] bytes)
         return name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase)
             ? string.Concat(values.ToString(), "; ", value)
             : StringValues.Concat(values, value);
+    }
+
+    /// <summary>The certificate with which the client identified itself to the web server.</summary>
+    public X509Certificate2? GetClientCertificate(FastCgiServerOptions options, ILogger log)
+    {
+        foreach (var variable in CertificateText.Variables)
+        {
+            // nginx, Apache and Caddy send an empty value if there is no certificate.
+            var text = GetVariable(variable);
+            if (string.IsNullOrEmpty(text))
+                continue;
+
+            var verdict = GetVariable("SSL_CLIENT_VERIFY");
+            if (!options.AllowUnverifiedClientCertificate && !CertificateText.IsVerified(verdict))
+            {
+                log.ClientCertificateNotVerified(verdict is null ? null : LogText.Clean(verdict, MaxVerdictLength));
+                return null;
+            }
+
+            if (CertificateText.Parse(text) is { } certificate)
+                return certificate;
+
+            log.ClientCertificateUnreadable(variable);
+        }
+
+        return null;
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value)

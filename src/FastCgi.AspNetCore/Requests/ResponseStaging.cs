@@ -21,9 +21,9 @@ internal struct ResponseStaging(FastCgiRequest request)
 
     // The holder of leased memory, which may be writing: a thread with a span, by its id, or one of these. Unlike a
     // Memory<byte>, a span cannot be kept, and IBufferWriter forbids its use after the thread's next call.
-    private const int Nobody = 0;
-    private const int Anybody = -1;
-    private const int Several = -2;
+    private const int NoHolder = 0;
+    private const int AnyHolder = -1;
+    private const int SeveralHolders = -2;
 
     private BufferChain _blocks;
 
@@ -31,7 +31,7 @@ internal struct ResponseStaging(FastCgiRequest request)
     private byte[]? _scratch;
     private int _leasedLength;
 
-    // The holder of memory that was not advanced over. Unless it is Nobody, the last block must not be pooled again.
+    // The holder of memory that was not advanced over. Unless it is NoHolder, the last block must not be pooled again.
     private int _leaseHolder;
     // The length of the held flush within the staged bytes.
     private long _flushedLength = NotHeld;
@@ -63,10 +63,10 @@ internal struct ResponseStaging(FastCgiRequest request)
     {
         EndSpan();
         EndLease();
-        if (_leaseHolder != Nobody)
-            _leaseHolder = Several;
+        if (_leaseHolder != NoHolder)
+            _leaseHolder = SeveralHolders;
         else
-            _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : Anybody;
+            _leaseHolder = isSpan ? Environment.CurrentManagedThreadId : AnyHolder;
         sizeHint = Math.Max(sizeHint, 1);
         if (request.IsDetached || sizeHint > MaxLeaseLength)
         {
@@ -84,14 +84,14 @@ internal struct ResponseStaging(FastCgiRequest request)
     /// <summary>Ends an advanced lease. Otherwise, its holder may still advance: a writer that others flush.</summary>
     public void EndUsedLease()
     {
-        if (_leaseHolder == Nobody)
+        if (_leaseHolder == NoHolder)
             EndLease();
     }
 
     /// <summary>Ends the lease: its memory can no longer be advanced.</summary>
     public void EndLease()
     {
-        if (_scratch is not null && _leaseHolder == Nobody)
+        if (_scratch is not null && _leaseHolder == NoHolder)
             ArrayPool<byte>.Shared.Return(_scratch);
         _scratch = null;
         _leasedLength = 0;
@@ -103,7 +103,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         if (_leaseHolder != Environment.CurrentManagedThreadId)
             return;
 
-        _leaseHolder = Nobody;
+        _leaseHolder = NoHolder;
         if (_blocks.Tail is { } tail)
             tail.IsLeased = false;
     }
@@ -125,8 +125,8 @@ internal struct ResponseStaging(FastCgiRequest request)
         var start = (_scratch?.Length ?? 0) - _leasedLength;
         _leasedLength -= count;
         // A thread that advances while another has a span may not mean that span.
-        var isOwn = _leaseHolder is Nobody or Anybody || _leaseHolder == Environment.CurrentManagedThreadId;
-        _leaseHolder = isOwn ? Nobody : Several;
+        var isOwn = _leaseHolder is NoHolder or AnyHolder || _leaseHolder == Environment.CurrentManagedThreadId;
+        _leaseHolder = isOwn ? NoHolder : SeveralHolders;
         Length += count;
         if (_scratch is not null)
         {
@@ -135,7 +135,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         }
 
         var block = _blocks.Tail!;
-        block.IsLeased = _leaseHolder != Nobody;
+        block.IsLeased = _leaseHolder != NoHolder;
         block.End += count;
     }
 
@@ -159,7 +159,7 @@ internal struct ResponseStaging(FastCgiRequest request)
         BufferBlock.ReturnChain(_blocks.Clear());
         Length = 0;
         EndLease();
-        _leaseHolder = Nobody;
+        _leaseHolder = NoHolder;
     }
 
     /// <summary>Puts the header block before the body.</summary>

@@ -9,14 +9,7 @@ internal sealed class ServerContext(
     Func<ServerContext, FastCgiConnection, RequestStart, FastCgiRequest> createRequest)
     : StreamContext(options, log, clock, getMaxDescriptors)
 {
-    public CgiMapping Mapping { get; } = new()
-    {
-        MaxParameterCount = options.Limits.MaxRequestParameterCount,
-        PathSource = options.PathSource,
-        TrustScriptName = options.TrustScriptName,
-        PathBase = options.PathBase,
-        RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
-    };
+    public CgiMapping Mapping { get; } = new(options);
 
     public RequestAdmission Admission { get; } = new(options, clock, statusPaths);
 
@@ -61,7 +54,7 @@ internal sealed class ServerContext(
     /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
-        HeldLock.RequireNone(nameof(Advisor));
+        Invariants.RequireNoLock(nameof(Advisor));
         if (Advisor is { } advisor)
             ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
     }

@@ -1,4 +1,5 @@
 using System.Net.Mime;
+using System.Security.Cryptography;
 using System.Text.Json;
 using Microsoft.Net.Http.Headers;
 
@@ -6,6 +7,8 @@ namespace FastCgi.AspNetCore.Status;
 
 internal static class StatusEndpoint
 {
+    private static readonly Lazy<string> s_page = new(LoadPage);
+
     public static Task RespondAsync(HttpContext context)
     {
         // Unless the application restricts access, the web server may expose the status to anyone. A local client
@@ -47,7 +50,7 @@ internal static class StatusEndpoint
                     response, MediaTypeNames.Application.Json, JsonSerializer.Serialize(
                         status, StatusJson.Default.StatusSnapshot));
             case "html":
-                var page = StatusPage.Write(status, out var policy);
+                var page = WritePage(status, out var policy);
                 response.Headers.ContentSecurityPolicy = policy;
                 return WriteAsync(response, "text/html; charset=utf-8", page);
             default:
@@ -91,4 +94,26 @@ internal static class StatusEndpoint
         "text/html" => "html",
         _ => null,
     };
+
+    public static string WritePage(StatusSnapshot status, out string policy)
+    {
+        var nonce = Convert.ToBase64String(RandomNumberGenerator.GetBytes(16));
+        policy =
+            $"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'; "
+                + "base-uri 'none'; frame-ancestors 'none'";
+        // JSON escapes <, > and &, so client text cannot end the element.
+        return s_page.Value
+            .Replace("\"NONCE\"", $"\"{nonce}\"", StringComparison.Ordinal)
+            .Replace(
+                "SNAPSHOT", JsonSerializer.Serialize(status, StatusJson.Default.StatusSnapshot),
+                    StringComparison.Ordinal);
+    }
+
+    private static string LoadPage()
+    {
+        using var stream = typeof(StatusEndpoint).Assembly.GetManifestResourceStream(
+            "FastCgi.AspNetCore.Status.StatusPage.html")!;
+        using var reader = new StreamReader(stream);
+        return reader.ReadToEnd();
+    }
 }

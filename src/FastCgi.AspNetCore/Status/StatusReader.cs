@@ -1,6 +1,7 @@
 using System.ComponentModel;
 using System.Diagnostics;
 using System.Reflection;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.Status;
 
@@ -45,13 +46,13 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Requests = requests,
             Recent = ReadRecent(context.Statistics.GetRecent(totals)),
             Resources = resources,
-            Limits = [.. StatusLimits.Read(context, connections.Count, requests, resources)],
-            Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
-            Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
-            FrontEnds = [.. (server.Advisor?.FrontEnds.GetAll() ?? []).Select(ToStatus)],
+            Limits = [.. ReadLimits(context, connections.Count, requests, resources)],
+            Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning)],
+            Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning)],
+            FrontEnds = server.Advisor?.FrontEnds.GetAll() ?? [],
             OtherFrontEndSamples = server.Advisor?.FrontEnds.OtherSamples ?? 0,
-            OpenConnections = [.. connections.Describe(MaxConnections).Select(ToStatus)],
-            ActiveRequests = [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)],
+            OpenConnections = connections.Describe(MaxConnections),
+            ActiveRequests = connections.DescribeRequests(MaxRequests),
         };
     }
 
@@ -131,28 +132,45 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             ThreadPool.PendingWorkItemCount);
     }
 
-    private static FindingStatus ToFinding(JournalEntry entry)
-        => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
-
-    private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
-        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme,
-        frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
-
-    private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
-        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.Totals.Requests,
-        connection.ActiveCount, connection.Totals.BytesReceived, connection.Totals.BytesSent);
-
-    private static string GetState(ConnectionDescription connection)
+    internal static IEnumerable<LimitStatus> ReadLimits(
+        ServerContext server, long connectionCount, RequestTotals requests, ResourceStatus resources)
     {
-        if (connection.Phase != ConnectionPhase.Open)
-            return connection.Phase.ToString().ToLowerInvariant();
-        if (connection.IsReceivePaused)
-            return "paused";
-
-        return connection.ActiveCount > 0 ? "active" : "idle";
+        var options = server.Options;
+        var areRequestsLimited = options.Limits.MaxConcurrentRequests is not null;
+        var usage = new Dictionary<string, long>
+        {
+            [nameof(FastCgiServerLimits.MaxConcurrentConnections)] = connectionCount,
+            [nameof(FastCgiServerLimits.MaxConcurrentRequests)] =
+                areRequestsLimited ? server.Admission.TakenCount.Ordinary : requests.Active,
+            [nameof(FastCgiServerLimits.RequestQueueLimit)] = requests.Queued,
+            [nameof(FastCgiTransportOptions.MaxBlockingThreads)] = resources.BlockedThreads,
+        };
+        var limits = Settings.All
+            .Select(static setting => (Name: setting.Name[(setting.Name.IndexOf(':') + 1)..], Row: setting))
+            .Where(limit => limit.Row.Name.StartsWith("Limits:", StringComparison.Ordinal)
+                || usage.ContainsKey(limit.Name))
+            .Select(limit => Describe(
+                limit.Name,
+                areRequestsLimited || limit.Name != nameof(FastCgiServerLimits.RequestQueueLimit)
+                    ? limit.Row.Get(options)
+                    : null,
+                usage.TryGetValue(limit.Name, out var used) ? used : null));
+        if (resources.Descriptors is { } descriptors)
+            limits = limits.Append(Describe("file descriptors", server.GetMaxDescriptors(), descriptors));
+        return limits.OrderBy(static limit => limit.Used is null);
     }
 
-    private static RequestStatus ToStatus(RequestDescription request) => new(
-        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path,
-        request.Client, request.Activity, request.BytesRead, request.BytesWritten);
+    private static LimitStatus Describe(string name, object? limit, long? used)
+    {
+        var number = used is null || limit is null ? 0 : Convert.ToInt64(limit, CultureInfo.InvariantCulture);
+        return new(name, Format(limit), used, number > 0 ? Math.Round((double)used!.Value / number, 3) : null);
+    }
+
+    private static string Format(object? limit) => limit switch
+    {
+        null => "none",
+        TimeSpan time => time.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture) + " s",
+        MinDataRate rate => Format((long)rate.BytesPerSecond),
+        _ => string.Create(CultureInfo.InvariantCulture, $"{limit:N0}"),
+    };
 }

@@ -23,14 +23,14 @@ internal sealed record StatusSnapshot
     public required RecentStatus Recent { get; init; }
     public required ResourceStatus Resources { get; init; }
     public required IReadOnlyList<LimitStatus> Limits { get; init; }
-    public required IReadOnlyList<FindingStatus> Recommendations { get; init; }
-    public required IReadOnlyList<FindingStatus> Errors { get; init; }
-    public required IReadOnlyList<FrontEndStatus> FrontEnds { get; init; }
+    public required IReadOnlyList<JournalEntry> Recommendations { get; init; }
+    public required IReadOnlyList<JournalEntry> Errors { get; init; }
+    public required IReadOnlyList<FrontEnd> FrontEnds { get; init; }
 
     /// <summary>Sampled requests of web servers beyond those listed.</summary>
     public long OtherFrontEndSamples { get; init; }
-    public required IReadOnlyList<ConnectionStatus> OpenConnections { get; init; }
-    public required IReadOnlyList<RequestStatus> ActiveRequests { get; init; }
+    public required IReadOnlyList<ConnectionDescription> OpenConnections { get; init; }
+    public required IReadOnlyList<RequestDescription> ActiveRequests { get; init; }
 }
 
 internal sealed record ConnectionTotals(
@@ -52,21 +52,7 @@ internal sealed record ResourceStatus(
 
 internal sealed record LimitStatus(string Name, string Limit, long? Used, double? Part);
 
-internal sealed record FindingStatus(
-    int EventId, string Name, string Level, string Message, long Count, DateTimeOffset LastSeen);
-
-/// <summary>A web server. The counts are of samples: first requests of connections, one per second.</summary>
-internal sealed record FrontEndStatus(
-    string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget,
-    long WithoutHost, long WithClient, long WithUser);
-
-internal sealed record ConnectionStatus(
-    string Id, string Peer, double Age, string State, long Requests, int Active, long BytesReceived, long BytesSent);
-
-internal sealed record RequestStatus(
-    string Connection, int Id, double Age, string Method, string Path, string? Client, string State, long BytesRead,
-    long BytesWritten);
-
-[JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, WriteIndented = true)]
+[JsonSourceGenerationOptions(
+    PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, UseStringEnumConverter = true, WriteIndented = true)]
 [JsonSerializable(typeof(StatusSnapshot))]
 internal sealed partial class StatusJson : JsonSerializerContext;

@@ -31,7 +31,7 @@ internal enum CloseAction : byte
 
     Reset,
 
-    /// <summary>Reset the connection, unless there is input. nginx retries a request on a reset connection.</summary>
+    /// <summary>Determine whether there is input, and ask again: the connection is idle and about to close.</summary>
     ResetUnlessInput,
 
     /// <summary>Send nothing more, but keep receiving: the response in delivery would be lost.</summary>
@@ -187,13 +187,18 @@ internal struct ConnectionLifetime
     /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
     /// <param name="isUndelivered">Whether the system holds output that a reset would lose.</param>
     /// <param name="canWait">Whether the connection may wait for the delivery. If not, the system delivers.</param>
-    public CloseAction Decide(bool isIdle, bool isUndelivered, bool canWait, long now)
+    /// <param name="hasNoInput">Whether the transport has found that there is no input.</param>
+    public CloseAction Decide(bool isIdle, bool isUndelivered, bool canWait, bool hasNoInput, long now)
     {
         var awaitsDelivery = isUndelivered && canWait;
         switch (Phase)
         {
             case ConnectionPhase.Resetting:
                 return CloseAction.Reset;
+            // With TCP, the close is a reset: nginx retries a request on a reset connection.
+            case ConnectionPhase.Leaving when isIdle && !isUndelivered && hasNoInput:
+                TryFail(mustCut: false, now);
+                return CloseAction.Close;
             case ConnectionPhase.Leaving when isIdle && !isUndelivered:
                 return CloseAction.ResetUnlessInput;
             // The caller asks again: a next request is still served meanwhile.
@@ -211,10 +216,6 @@ internal struct ConnectionLifetime
                 return CloseAction.None;
         }
     }
-
-    /// <summary>Called when the transport has found no input on a connection that is leaving.</summary>
-    /// <returns>Whether to reset the connection. If not, a request has arrived meanwhile.</returns>
-    public bool TryCloseIdle(long now) => Phase == ConnectionPhase.Leaving && TryFail(mustCut: false, now);
 
     /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length, long now)

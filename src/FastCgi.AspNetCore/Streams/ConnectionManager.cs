@@ -24,7 +24,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     private bool _isStopping;
     private long _stopBeganAt;
     private long _abortedAt = long.MaxValue;
-    private IdleTimer? _idleTimer;
+
+    // For IdleExit; null if it is not set, or is over.
+    private Action? _onIdle;
+    private Func<(bool IsUsed, long Count)>? _getOtherUse;
+    private long _lastUse;
+    private long _seenRequests;
     private Totals _closed;
 
     public StreamContext Server => server;
@@ -47,10 +52,12 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
     public long CountRequests() => GetTotals().Active;
 
     /// <param name="onIdle">Called once, after <c>IdleExit</c> without a request.</param>
+    /// <param name="getOtherUse">Gets whether another server is in use, and how many requests it has received.</param>
     public void Start(Action onIdle, Func<(bool IsUsed, long Count)>? getOtherUse = null)
     {
-        if (server.Options.IdleExit is { } limit)
-            _idleTimer = new IdleTimer(server.Time, limit, onIdle, getOtherUse);
+        _onIdle = server.Options.IdleExit is null ? null : onIdle;
+        _getOtherUse = getOtherUse;
+        _lastUse = server.Time.GetTimestamp();
         _ticks = ThreadRoot.Repeat(
             "FastCgi clock", server.Time.Source, this, static manager => manager.OnTick(), ServerClock.Interval,
                 server.Log);
@@ -200,10 +207,29 @@ internal sealed class ConnectionManager(StreamContext server, Histogram<double>?
             ExplainStop();
         if (server.Statistics.IsSampleDue(now))
             server.Statistics.OnSampleDue(GetTotals());
-        _idleTimer?.Check(isUsed: CountUnfinished() > 0, GetTotals().Requests, since, now);
+        CheckIdle(since, now);
         // Must be the last call: the rest of the stop may run inside it.
         if (IsStopping)
             ContinueStop();
+    }
+
+    private void CheckIdle(long since, long now)
+    {
+        if (_onIdle is not { } onIdle || server.Options.IdleExit is not { } limit)
+            return;
+
+        var other = _getOtherUse?.Invoke() ?? default;
+        var requests = GetTotals().Requests + other.Count;
+        if (other.IsUsed || CountUnfinished() > 0)
+            _lastUse = now;
+        else if (requests != _seenRequests)
+            _lastUse = since;
+        _seenRequests = requests;
+        if (server.Time.GetElapsedTime(_lastUse, now) < limit)
+            return;
+
+        onIdle();
+        _onIdle = null;
     }
 
     private void ContinueStop()

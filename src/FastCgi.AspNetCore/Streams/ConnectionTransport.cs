@@ -3,11 +3,8 @@ namespace FastCgi.AspNetCore.Streams;
 /// <summary>The interface of an engine to its connection. One thread at a time calls OnReceived and OnClosed.</summary>
 internal abstract class ConnectionTransport
 {
-    /// <summary>The web server's address; <see langword="null"/> if unknown.</summary>
-    public abstract EndPoint? RemoteEndPoint { get; }
-
-    public virtual string DescribePeer()
-        => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
+    /// <summary>Describes the web server for logs and the status.</summary>
+    public abstract string DescribePeer();
 
     /// <summary>Whether the peer sees a reset as an error, not as the end, as with TCP.</summary>
     public abstract bool CanReset { get; }

@@ -12,13 +12,14 @@ internal sealed partial class FastCgiConnection
     /// <summary>Removes a request from the table, appends the suitable ending, and queues everything.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect output to send now.</param>
-    public CompletedRequest Complete(
+    /// <returns>The output to send without the lock. If the connection is over, also close the transport.</returns>
+    public BufferBlock? Complete(
         ConnectionScope scope, RequestStream request, BufferChain records, ProtocolStatus? status, bool sends)
     {
-        if (!TryRemove(scope, request, status is null ? RequestOutcome.Incomplete : RequestOutcome.Complete))
+        if (!TryRemove(scope, request, status is null ? RequestPhase.Incomplete : RequestPhase.Complete))
         {
             BufferBlock.ReturnChain(records.Head);
-            return default;
+            return null;
         }
 
         var ending = status is null
@@ -31,8 +32,7 @@ internal sealed partial class FastCgiConnection
             written.CopyTo(records.Write(Output.Pool, written.Length));
         request.QueueLast(scope, records.Head);
         OnRequestLeft(scope, request.IsInputOver);
-        var chain = sends ? Output.Collect(scope) : null;
-        return new CompletedRequest(this, chain, ClosesTransport: ending == RequestEnding.CutByReset);
+        return sends ? Output.Collect(scope) : null;
     }
 
     /// <summary>Aborts a request: the client sees an incomplete response, and other responses are not harmed.</summary>
@@ -126,20 +126,12 @@ internal sealed partial class FastCgiConnection
         var isUndelivered = (isLeaving || scope.State.Output.SentLength > MinReceiveBuffer)
             && _transport is { CanReset: true, UndeliveredLength: > 0 };
         var action = scope.State.Lifetime.Decide(
-            isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, _manager.Now);
+            isIdle && scope.State.Requests.Count == 0, isUndelivered, !_manager.IsStopping, hasInput == false,
+            _manager.Now);
         // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == CloseAction.None && !isIdle)
             Output.CloseWhenSent(scope);
-        if (action == CloseAction.ResetUnlessInput && hasInput is not null)
-            return TryCloseIdle(scope) ? CloseAction.Reset : CloseAction.None;
-
         return action;
-    }
-
-    public bool TryCloseIdle()
-    {
-        using var scope = EnterLock();
-        return TryCloseIdle(scope);
     }
 
     /// <param name="error">The exception that the application's reads throw.</param>
@@ -189,12 +181,12 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>The only way to remove a request from the table.</summary>
-    private static bool TryRemove(ConnectionScope scope, RequestStream request, RequestOutcome outcome)
+    private static bool TryRemove(ConnectionScope scope, RequestStream request, RequestPhase ending)
     {
         if (request.IsDetached)
             return false;
 
-        request.Detach(scope, outcome);
+        request.Detach(scope, ending);
         var wasThere = scope.State.Requests.Remove(request.Id);
         Invariants.Require(wasThere, "A request that is not detached is not in the table of its connection.");
         return true;
@@ -204,7 +196,7 @@ internal sealed partial class FastCgiConnection
         ConnectionScope scope, RequestStream request, AbortCause cause, Exception? error, ref ReadyRequests ready)
     {
         var wasHandedOut = request.HasAllParameters;
-        if (!TryRemove(scope, request, RequestOutcome.Aborted))
+        if (!TryRemove(scope, request, RequestPhase.Aborted))
             return false;
 
         if (wasHandedOut)
@@ -242,9 +234,6 @@ internal sealed partial class FastCgiConnection
     }
 
     private bool CanReset(ConnectionScope scope) => _transport.CanReset && scope.State.ForbidsReset != true;
-
-    private bool TryCloseIdle(ConnectionScope scope)
-        => !IsInRecord(scope, _manager.Now) && scope.State.Lifetime.TryCloseIdle(_manager.Now);
 
     private static bool HasStarted(ConnectionScope scope)
     {
@@ -286,19 +275,5 @@ internal sealed partial class FastCgiConnection
     {
         if (scope.State.Lifetime.OnRequestLeft(isInputOver, hasRequests: scope.State.Requests.Count > 0, _manager.Now))
             Output.CloseWhenSent(scope);
-    }
-}
-
-/// <summary>The work that remains without the locks after a request has left its connection.</summary>
-/// <param name="Connection"><see langword="null"/> if the request had already left.</param>
-internal readonly record struct CompletedRequest(
-    FastCgiConnection? Connection, BufferBlock? Chain, bool ClosesTransport)
-{
-    public void Send()
-    {
-        if (Chain is not null)
-            Connection!.Output.SendCollected(Chain);
-        if (ClosesTransport)
-            Connection!.CloseTransport();
     }
 }

@@ -84,7 +84,7 @@ internal sealed partial class FastCgiConnection
             }
 
             if (refusesUnread && request.UnreadBodyLength > BodyWindow)
-                request.RefuseBody(scope, RequestRejection.RequestBodyBacklog, default, ref ready);
+                request.RefuseBody(scope, missed: null, ref ready);
             request.FailIfSlow(scope, now, _isReceivePaused, ref ready);
             if (age >= slowThreshold && time.GetElapsedTime(request.BeganAt, since) < slowThreshold)
                 request.OnSlow(request.Describe(scope, time.GetTimestamp()), ref ready);

@@ -240,11 +240,22 @@ internal sealed partial class FastCgiConnection
         return new ConnectionDescription(
             id,
             peer,
-            TimeSpan.FromSeconds(Age),
-            scope.State.Lifetime.Phase,
+            Age,
+            GetState(scope),
+            scope.State.RequestCount,
             scope.State.Requests.Count,
-            _isReceivePaused,
-            GetTotals(scope));
+            scope.State.ReceivedLength,
+            scope.State.Output.SentLength);
+    }
+
+    private string GetState(ConnectionScope scope)
+    {
+        if (scope.State.Lifetime.Phase != ConnectionPhase.Open)
+            return scope.State.Lifetime.Phase.ToString().ToLowerInvariant();
+        if (_isReceivePaused)
+            return "paused";
+
+        return scope.State.Requests.Count > 0 ? "active" : "idle";
     }
 
     /// <summary>Includes requests whose parameters are still arriving.</summary>
@@ -269,12 +280,3 @@ internal sealed partial class FastCgiConnection
             scope.State.Output.SentLength,
             scope.State.Requests.Values.Count(static request => request.HasAllParameters));
 }
-
-internal sealed record ConnectionDescription(
-    string Id,
-    string Peer,
-    TimeSpan Age,
-    ConnectionPhase Phase,
-    int ActiveCount,
-    bool IsReceivePaused,
-    Totals Totals);

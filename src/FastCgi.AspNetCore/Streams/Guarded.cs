@@ -16,8 +16,7 @@ internal sealed class Guarded<T>
         internal Scope(Guarded<T> guarded)
         {
             _guarded = guarded;
-            if (Invariants.AreChecked)
-                HeldLock.OnEntering();
+            Invariants.OnLocking();
             guarded._lock.Acquire();
         }
 
@@ -29,8 +28,7 @@ internal sealed class Guarded<T>
         public void Dispose()
         {
             _guarded._lock.Exit();
-            if (Invariants.AreChecked)
-                HeldLock.OnExited();
+            Invariants.OnUnlocked();
         }
     }
 }

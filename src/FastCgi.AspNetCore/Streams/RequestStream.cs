@@ -5,7 +5,6 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
 {
     private StreamState _state;
     private volatile RequestPhase _phase;
-    private volatile RequestOutcome _outcome;
     private bool _isClaimed;
     private volatile bool _hasReturned;
     private RequestBody? _body;
@@ -25,8 +24,8 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public bool HasAllParameters => _phase != RequestPhase.Receiving;
 
     /// <summary>Whether the request has left its connection, which then accepts no more output.</summary>
-    public bool IsDetached => _phase == RequestPhase.Detached;
-    public bool IsAborted => _outcome == RequestOutcome.Aborted;
+    public bool IsDetached => _phase is not (RequestPhase.Receiving or RequestPhase.Ready);
+    public bool IsAborted => _phase == RequestPhase.Aborted;
 
     /// <summary>Whether the application has returned or will not be called: nothing can be read or written.</summary>
     public bool HasReturned => _hasReturned;
@@ -76,11 +75,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 
     /// <summary>Records how the request ends. It stays in the queue, if any, that holds it.</summary>
-    public void Detach(ConnectionScope scope, RequestOutcome outcome)
+    public void Detach(ConnectionScope scope, RequestPhase ending)
     {
         Invariants.Require(!IsDetached, "A request was detached twice.");
-        _outcome = outcome;
-        _phase = RequestPhase.Detached;
+        _phase = ending;
         // The thread that claims the request sees this, or Abort sees the claim.
         Interlocked.MemoryBarrier();
     }
@@ -132,9 +130,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     protected abstract void OnAbandoned();
 
     /// <summary>Called when the server refuses the rest of the body.</summary>
+    /// <param name="missed">The rate that the body missed; null if it blocks other requests.</param>
     /// <param name="report">The action that logs it, for a call without the lock.</param>
     /// <returns>The exception that reads throw.</returns>
-    protected abstract Exception OnBodyRefused(RequestRejection reason, BodyRate rate, out Action report);
+    protected abstract Exception OnBodyRefused(BodyRate? missed, out Action report);
 
     public bool IsInputOver { get; private set; }
     public bool HasDeclaredLength => _declaredLength is not null;
@@ -192,10 +191,10 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
         _body?.EndInput();
     }
 
-    /// <param name="rate">The rate that the body missed, if that is the reason.</param>
-    public void RefuseBody(ConnectionScope scope, RequestRejection reason, BodyRate rate, ref ReadyRequests ready)
+    /// <param name="missed">The rate that the body missed; null if it blocks other requests.</param>
+    public void RefuseBody(ConnectionScope scope, BodyRate? missed, ref ReadyRequests ready)
     {
-        GetBody(scope).Fail(OnBodyRefused(reason, rate, out var report), discards: false);
+        GetBody(scope).Fail(OnBodyRefused(missed, out var report), discards: false);
         ready.Report(report);
     }
 
@@ -204,7 +203,7 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     public void FailIfSlow(ConnectionScope scope, long now, bool isPaused, ref ReadyRequests ready)
     {
         if (_body?.FindRateMissed(connection.Context.Time, now, isPaused) is { } rate)
-            RefuseBody(scope, RequestRejection.RequestBodyTimeout, rate, ref ready);
+            RefuseBody(scope, rate, ref ready);
     }
 
     protected void BeginInput(long? declaredLength)
@@ -228,20 +227,15 @@ internal abstract partial class RequestStream(FastCgiConnection connection, in R
     }
 }
 
-/// <summary>Receiving → Ready → Detached. Whether a thread has claimed the request is a separate fact.</summary>
+/// <summary>
+/// Receiving → Ready → detached: complete, incomplete or aborted. The claim of a thread is a separate fact.
+/// </summary>
 internal enum RequestPhase : byte
 {
     Receiving,
 
     /// <summary>The parameters are complete, so the request waits to be executed, or is.</summary>
     Ready,
-
-    Detached,
-}
-
-internal enum RequestOutcome : byte
-{
-    None,
 
     Complete,
 
@@ -265,15 +259,3 @@ internal enum RequestSlot : byte
 
     Queued,
 }
-
-internal sealed record RequestDescription(
-    string ConnectionId,
-    ushort Id,
-    uint Sequence,
-    string Method,
-    string Path,
-    string? Client,
-    TimeSpan Age,
-    string Activity,
-    long BytesRead,
-    long BytesWritten);

@@ -5,7 +5,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : ThreadPlatform(log)
     [ThreadStatic]
     private static ThreadStateFile? t_state;
 
-    public override int MaxHandlerThreads { get; } = ThreadLimit.GetForHandlers();
+    public override int MaxHandlerThreads { get; } = ResourceLimits.GetHandlerThreads();
 
     public static ThreadPlatform Create(ILogger log)
         => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new ThreadPlatform(log);

@@ -19,7 +19,7 @@ internal sealed class ListeningSocket(Socket socket)
     /// <returns>Whether to accept the queued connections.</returns>
     public bool Withdraw(ILogger log)
     {
-        if (!IsShared && !AcceptQueue.TryClose(socket))
+        if (!IsShared && !ListenerOptions.TryCloseQueue(socket))
             ThreadRoot.Report(log, log => log.AcceptQueueOpen(EndPoint));
         return !IsPassedOn;
     }

@@ -28,19 +28,4 @@ internal sealed class PeerPolicy
             || (peer is IPEndPoint ip && Addresses.All(list => list.Any(network => network.Contains(ip.Address))));
 
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);
-
-    public static string Describe(Socket connection)
-    {
-        if (connection.AddressFamily != AddressFamily.Unix)
-            return Describe(PeerAddress.Get(connection));
-
-        return PeerCredentials.Get(connection) is { } peer
-            ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group "
-                + $"{SystemAccounts.GetGroupName(peer.Groups[0])}"
-            : "an unknown process";
-    }
-
-    public static string Describe(EndPoint? peer) => peer is IPEndPoint ip
-        ? (ip.Address.IsIPv4MappedToIPv6 ? ip.Address.MapToIPv4() : ip.Address).ToString()
-        : peer?.ToString() ?? "an unknown address";
 }

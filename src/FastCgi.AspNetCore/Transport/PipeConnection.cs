@@ -23,7 +23,10 @@ internal sealed class PipeConnection : LoopConnection
     // The reason why no read follows.
     private Exception? _readsEnded;
     private CancellationToken _peerClosed;
+
+    // Whether a canceled read has found no input: set by the reading thread, then taken by the loop for its turn.
     private bool _wasEmpty;
+    private bool _isEmpty;
     private bool _isHalfClosed;
     private bool _isClosed;
     private bool _closedByServer;
@@ -37,8 +40,10 @@ internal sealed class PipeConnection : LoopConnection
     }
 
     public override bool CanReset => false;
-    public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
+    public override bool? HasInput => _isEmpty ? false : null;
     private bool MustPause => Connection.IsReceivePaused && !_isHalfClosed;
+
+    public override string DescribePeer() => PeerAddress.Describe(_context.RemoteEndPoint);
 
     public async Task RunAsync()
     {
@@ -95,7 +100,7 @@ internal sealed class PipeConnection : LoopConnection
         if (_isClosed)
             return;
 
-        // Either this thread sees a result that is being posted, or the reading thread sees that nobody will take it.
+        // Either this thread sees a result that is being posted, or the reading thread sees that none will take it.
         Interlocked.Exchange(ref _isClosed, true);
         Loop.CountSource(-1);
         Connection.OnClosed(Volatile.Read(ref _readsEnded) ?? CreateCloseReason());
@@ -116,13 +121,12 @@ internal sealed class PipeConnection : LoopConnection
         }
 
         Receive();
-        var wasEmpty = Interlocked.Exchange(ref _wasEmpty, false);
-        var isIdle = wasEmpty && Connection.TryCloseIdle();
+        _isEmpty = Interlocked.Exchange(ref _wasEmpty, false);
         var action = Connection.DecideClose();
         if (action is CloseAction.Close or CloseAction.Reset)
         {
             _closedByServer = true;
-            _mustAbort = action == CloseAction.Reset && !isIdle;
+            _mustAbort = action == CloseAction.Reset;
             CloseNow();
         }
         else if (action == CloseAction.HalfClose)
@@ -131,7 +135,7 @@ internal sealed class PipeConnection : LoopConnection
             EndOutput();
             Receive();
         }
-        else if (action == CloseAction.ResetUnlessInput && !wasEmpty)
+        else if (action == CloseAction.ResetUnlessInput)
         {
             ThreadRoot.Queue(this, static connection => connection.CancelRead(), Connection.Context.Log);
         }

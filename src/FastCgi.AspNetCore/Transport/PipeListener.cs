@@ -1,13 +1,34 @@
 using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Transport;
 
 internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoint, PeerPolicy peers, Engine engine)
     : TransportListener(endPoint)
 {
+    // A flush then waits until the socket has accepted everything, so a send shows how much the peer reads.
+    private const int SmallestWriteBuffer = 2;
+
     private readonly StreamContext _server = engine.Manager.Server;
     private readonly AcceptFailures _failures = new(endPoint, engine.Manager.Server);
     private Task _accepting = Task.CompletedTask;
+
+    /// <summary>Binds with Kestrel's socket transport, for systems without epoll.</summary>
+    public static ValueTask<IConnectionListener> BindAsync(
+        ListeningSocket socket, int backlog, CancellationToken cancellationToken)
+    {
+        ListenerOptions.SetTcp(socket.Socket);
+        var options = new SocketTransportOptions
+        {
+            Backlog = backlog,
+            CreateBoundListenSocket = _ => socket.Socket,
+            MaxWriteBufferSize = SmallestWriteBuffer,
+            UnsafePreferInlineScheduling = true,
+        };
+        return new SocketTransportFactory(Options.Create(options), NullLoggerFactory.Instance)
+            .BindAsync(socket.EndPoint, cancellationToken);
+    }
 
     public override void Start() => _accepting = ThreadRoot.Start(AcceptAsync, _server.Log);
 
@@ -49,7 +70,7 @@ internal sealed class PipeListener(IConnectionListener listener, EndPoint endPoi
             if (!(socket is null ? peers.Allows(context.RemoteEndPoint) : peers.Allows(socket)))
             {
                 _failures.OnPeerRefused(
-                    () => socket is null ? PeerPolicy.Describe(context.RemoteEndPoint) : PeerPolicy.Describe(socket));
+                    () => socket is null ? PeerAddress.Describe(context.RemoteEndPoint) : PeerAddress.Describe(socket));
                 return false;
             }
 

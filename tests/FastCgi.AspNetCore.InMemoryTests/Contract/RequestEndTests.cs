@@ -226,7 +226,7 @@ public class RequestEndTests
             app => app.Run(context =>
             {
                 _ = context.RequestServices.GetRequiredService<Disposal>();
-                return Faults.Misbehaviours.All[ending](context);
+                return Faults.Misbehaviors.All[ending](context);
             }),
             services: services => services.AddScoped(_ => new Disposal(released.SetResult)),
             expects: "ApplicationError");

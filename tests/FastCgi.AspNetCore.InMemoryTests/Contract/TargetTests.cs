@@ -184,7 +184,7 @@ public sealed class TargetTests
     private static SeenTarget Ask(string method, string target)
     {
         byte[] parameters = [.. RecordBytes.Pair("REQUEST_METHOD", method), .. RecordBytes.Pair("REQUEST_URI", target)];
-        var mapping = new CgiMapping();
+        var mapping = new CgiMapping(new());
         var rejection = CgiRequestMapper.Map(parameters, mapping, out var head);
         return rejection == RequestRejection.None
             ? new SeenTarget(

@@ -246,12 +246,12 @@ public sealed class EpollConnectionTests
     [Fact]
     public async Task Leave_Idle_ConnectionIsResetWithThreeLocks()
     {
-        var before = HeldLock.Count;
-        await using var hand = await StartLeavingAsync(() => before = HeldLock.Count);
+        var before = Invariants.LockCount;
+        await using var hand = await StartLeavingAsync(() => before = Invariants.LockCount);
 
         hand.Loop.Turn();
 
-        var count = HeldLock.Count - before;
+        var count = Invariants.LockCount - before;
         Assert.False(hand.IsOpen);
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         Assert.Equal(3, count);
@@ -300,14 +300,11 @@ public sealed class EpollConnectionTests
         var connection = hand.Connection;
 
         Assert.Equal(isTcp, connection.CanReset);
-        if (isTcp)
-            Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
         Assert.Contains(
             isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (",
             connection.DescribePeer());
         connection.CloseNow();
 
-        Assert.Null(connection.RemoteEndPoint);
         Assert.Equal("an unknown peer", connection.DescribePeer());
         Assert.True(hand.Peer.Poll(Waiting.Patience, SelectMode.SelectRead));
         Assert.True(hand.Peer.IsEnded());

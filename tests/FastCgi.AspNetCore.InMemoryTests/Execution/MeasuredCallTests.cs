@@ -157,7 +157,7 @@ public sealed class MeasuredCallTests : SchedulerTest
     {
         public override bool Execute() => throw new ThreadInterruptedException("on purpose");
 
-        public override void DisposeContext()
+        protected override void DisposeContext()
         {
         }
     }

@@ -24,7 +24,7 @@ public sealed class RaceTests
 
             Assert.True(token.CanBeCanceled);
             tokens.Add(token);
-            RequestCompletion.Complete(request, exception: null);
+            request.Complete(exception: null);
         }
 
         await Waiting.UntilAsync(

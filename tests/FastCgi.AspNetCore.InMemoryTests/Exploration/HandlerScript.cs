@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>What a handler does with the thread that calls it.</summary>
-internal enum HandlerBehaviour
+internal enum HandlerBehavior
 {
     Returns,
     Blocks,
@@ -15,7 +15,7 @@ internal enum HandlerBehaviour
 /// <summary>
 /// The handler of one request: it writes two parts, flushes each, and does something after each flush.
 /// </summary>
-internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBehaviour behaviour)
+internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBehavior behavior)
 {
     // Longer than the watchdog needs.
     private const int WaitingLooks = 8;
@@ -30,7 +30,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
 
     public char Word => word;
 
-    public HandlerBehaviour Behaviour => behaviour;
+    public HandlerBehavior Behavior => behavior;
 
     public bool IsComputing { get; private set; }
 
@@ -81,7 +81,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     public async Task RunAsync()
     {
         HasBegun = true;
-        if (behaviour == HandlerBehaviour.AwaitsFirst)
+        if (behavior == HandlerBehavior.AwaitsFirst)
             await WaitAsync();
         await WriteAsync("1");
         await WaitAsync();
@@ -125,18 +125,18 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
 
     private Task WaitAsync()
     {
-        switch (behaviour)
+        switch (behavior)
         {
-            case HandlerBehaviour.Blocks:
+            case HandlerBehavior.Blocks:
                 var until = machine.Looks + WaitingLooks;
                 machine.Block(() => machine.Looks >= until);
                 return Task.CompletedTask;
-            case HandlerBehaviour.Computes:
+            case HandlerBehavior.Computes:
                 IsComputing = true;
                 machine.Compute(ComputingLooks);
                 IsComputing = false;
                 return Task.CompletedTask;
-            case HandlerBehaviour.Awaits or HandlerBehaviour.AwaitsFirst:
+            case HandlerBehavior.Awaits or HandlerBehavior.AwaitsFirst:
                 _awaitedAt = machine.Looks;
                 _answer = new TaskCompletionSource();
                 return _answer.Task;

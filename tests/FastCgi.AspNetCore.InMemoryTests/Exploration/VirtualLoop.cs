@@ -121,7 +121,7 @@ internal sealed class VirtualConnection : ConnectionTransport
     /// <summary>Whether the peer or a reset has ended the connection, so that answers may be missing.</summary>
     public bool IsCut { get; private set; }
 
-    public override EndPoint? RemoteEndPoint => null;
+    public override string DescribePeer() => "a test";
 
     public override bool CanReset => true;
 

@@ -77,7 +77,7 @@ internal sealed class VirtualWorld
         _loop = new VirtualLoop(_scheduler, _machine);
 
         _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(
-            _machine, "abc"[i], (HandlerBehaviour)choices.Vary(Enum.GetValues<HandlerBehaviour>().Length)))];
+            _machine, "abc"[i], (HandlerBehavior)choices.Vary(Enum.GetValues<HandlerBehavior>().Length)))];
         application.Scripts = _scripts;
         application.Machine = _machine;
         _event = (OutsideEvent)choices.Vary(Enum.GetValues<OutsideEvent>().Length);
@@ -90,7 +90,7 @@ internal sealed class VirtualWorld
 
         // The server has run for a while, so this is not a cold start.
         _scheduler.Workers.EndFirst();
-        foreach (var script in _scripts.Where(static script => script.Behaviour == HandlerBehaviour.Computes))
+        foreach (var script in _scripts.Where(static script => script.Behavior == HandlerBehavior.Computes))
             _scheduler.Predictor.OnMeasured(
                 new PathKey($"/{script.Word}"), new CallCost(ComputingMicroseconds, IsAsleep: false));
         AddThreads();
@@ -222,7 +222,7 @@ internal sealed class VirtualWorld
             // Requests wait if more handlers block than there are threads, or more compute than there are processors.
             var mayWait = !_hasThreads || _event == OutsideEvent.NoThreads
                 || (
-                    script.Behaviour == HandlerBehaviour.Computes
+                    script.Behavior == HandlerBehavior.Computes
                         && _scripts.Count(static script => script.IsComputing) >= _processors);
             if (_machine.QuietLooks >= MaxQuietLooks && !mayWait)
                 Check(

@@ -26,7 +26,7 @@ internal sealed class DoctorRun : IAsyncDisposable
         };
     }
 
-    public ThreadPoolWork Work { get; set; }
+    public (long Waiting, long Completed) Work { get; set; }
 
     public long HandOvers { get; set; }
 
@@ -94,7 +94,7 @@ internal sealed class DoctorRun : IAsyncDisposable
                 break;
             case "work":
                 var figures = argument.Split('+').Select(long.Parse).ToList();
-                Work = new ThreadPoolWork(figures[0], Work.Completed + figures.ElementAtOrDefault(1));
+                Work = (figures[0], Work.Completed + figures.ElementAtOrDefault(1));
                 break;
             case "handovers":
                 HandOvers += long.Parse(argument);

@@ -19,7 +19,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         Assert.True(connections.TryAdd(Connection), "The connection was rejected.");
     }
 
-    public override EndPoint? RemoteEndPoint => null;
+    public override string DescribePeer() => "a test";
 
     public override bool CanReset => HasReset;
 

@@ -9,11 +9,11 @@ internal sealed class OddHeaders(
     {
         get
         {
-            HeldLock.RequireNone("A header dictionary of the application");
+            Invariants.RequireNoLock("A header dictionary of the application");
             return name is null ? throw new NotSupportedException("on purpose") : null;
         }
 
-        set => HeldLock.RequireNone("A header dictionary of the application");
+        set => Invariants.RequireNoLock("A header dictionary of the application");
     }
 
     int ICollection<KeyValuePair<string, StringValues>>.Count => 1;
@@ -21,13 +21,13 @@ internal sealed class OddHeaders(
     void ICollection<KeyValuePair<string, StringValues>>.CopyTo(
         KeyValuePair<string, StringValues>[] array, int arrayIndex)
     {
-        HeldLock.RequireNone("A header dictionary of the application");
+        Invariants.RequireNoLock("A header dictionary of the application");
         array[arrayIndex] = new(name ?? throw new NotSupportedException("on purpose"), value);
     }
 
     IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator()
     {
-        HeldLock.RequireNone("A header dictionary of the application");
+        Invariants.RequireNoLock("A header dictionary of the application");
         yield return new(name ?? throw new NotSupportedException("on purpose"), value);
     }
 }

@@ -162,7 +162,7 @@ internal sealed class TestServer : IAsyncDisposable
     public static int CountUnfinished(FastCgiConnection connection)
     {
         var seen = connection.Describe();
-        return GetUses(connection) - seen.ActiveCount - (seen.Phase == ConnectionPhase.Closed ? 0 : 1);
+        return GetUses(connection) - seen.Active - (seen.State == "closed" ? 0 : 1);
     }
 
     /// <summary>Aborted requests end on the thread pool, and held sends end with their connection.</summary>

@@ -130,7 +130,7 @@ internal sealed class SimulatedConnection : ConnectionTransport
     /// <summary>How long the request has waited for one that kept the loop although a processor was idle.</summary>
     public long WaitedBehind => _loop.KeptTime - _keptBefore;
 
-    public override EndPoint? RemoteEndPoint => null;
+    public override string DescribePeer() => "a test";
 
     public override bool CanReset => true;
 

@@ -249,12 +249,12 @@ public sealed class StatusReaderTests
         Assert.Equal(1, Assert.Single(status.Connections.ProtocolErrors).Value);
         Assert.Contains(
             status.Recommendations,
-            static finding => finding is { Name: "ParametersMissing", Level: "Warning", Count: 1 });
+            static finding => finding is { Name: "ParametersMissing", Level: LogLevel.Warning, Count: 1 });
         Assert.All(
             status.Recommendations,
-            static finding => Assert.Contains(finding.Level, new[] { "Information", "Warning" }));
+            static finding => Assert.InRange(finding.Level, LogLevel.Information, LogLevel.Warning));
         var error = Assert.Single(status.Errors);
-        Assert.Equal(("Error", 1L, run.Clock.GetUtcNow()), (error.Level, error.Count, error.LastSeen));
+        Assert.Equal((LogLevel.Error, 1L, run.Clock.GetUtcNow()), (error.Level, error.Count, error.LastSeen));
         Assert.True(error.EventId > 0);
         Assert.Contains("InvalidOperationException", error.Message);
     }

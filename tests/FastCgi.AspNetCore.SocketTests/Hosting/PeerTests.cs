@@ -21,7 +21,8 @@ public sealed class PeerTests : HostTest
             engine,
             Loopback,
             static listen => listen.AllowedAddresses.Add("192.0.2.1"),
-            "most recently from 127.0.0.1) because the endpoint's AllowedAddresses");
+            "most recently from 127.0.0.1:",
+            ") because the endpoint's AllowedAddresses");
 
     [Theory, EveryEngine]
     public Task Connect_OtherUserAndGroup_IsClosedAtOnce(Engine engine)
@@ -33,7 +34,7 @@ public sealed class PeerTests : HostTest
                 listen.AllowedUsers.Add("1234567");
                 listen.AllowedGroups.Add("1234568");
             },
-            $"a process of the user {Environment.UserName} and the group ",
+            $" of the user {Environment.UserName} and the group ",
             "AllowedUsers or AllowedGroups");
 
     [Theory, EveryEngine]

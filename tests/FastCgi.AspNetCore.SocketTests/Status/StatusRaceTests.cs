@@ -48,7 +48,7 @@ public sealed class StatusRaceTests : HostTest
                 }
 
                 Assert.InRange(status.Recent.RequestsPerSecond, 0, double.MaxValue);
-                Assert.NotEmpty(StatusPage.Write(status, out var policy) + policy);
+                Assert.NotEmpty(StatusEndpoint.WritePage(status, out var policy) + policy);
             }
         })).ToArray();
         await Task.WhenAll(

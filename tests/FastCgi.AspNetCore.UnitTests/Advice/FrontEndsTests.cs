@@ -53,16 +53,18 @@ public sealed class FrontEndsTests
     }
 
     private static RequestParameters Pairs(string text)
-        => new(new CgiMapping(), RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(
-            static pair => (pair.Split('=')[0], pair.Split('=')[1]))]));
+        => new(
+            new CgiMapping(new()),
+            RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(
+                static pair => (pair.Split('=')[0], pair.Split('=')[1]))]));
 
     private static string Describe(FrontEnd seen, int times)
     {
         (string, long)[] all =
         [
-            ("samples", seen.Samples), ("kept", seen.Kept), ("scheme", seen.WithScheme),
-            ("lacking-scheme", seen.LackingScheme), ("target", seen.WithTarget),
-            ("client", seen.WithClient), ("user", seen.WithUser), ("lacking-host", seen.LackingHost),
+            ("samples", seen.Samples), ("kept", seen.KeepConnection), ("scheme", seen.WithScheme),
+            ("lacking-scheme", seen.WithoutScheme), ("target", seen.WithTarget),
+            ("client", seen.WithClient), ("user", seen.WithUser), ("lacking-host", seen.WithoutHost),
         ];
         Assert.All(all, count => Assert.Contains(count.Item2, new[] { 0L, times }));
         return string.Join(' ', all.Where(static count => count.Item2 > 0).Select(static count => count.Item1));

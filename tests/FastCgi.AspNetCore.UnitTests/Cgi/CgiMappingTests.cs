@@ -10,14 +10,14 @@ public sealed class CgiMappingTests
     public void DecodeByApplication_EncodingChosenByName_IsUsedForThatHeader()
     {
         var asked = new List<string>();
-        var mapping = new CgiMapping
+        var mapping = new CgiMapping(new()
         {
             RequestHeaderEncodingSelector = name =>
             {
                 asked.Add(name);
                 return name == "X-Latin" ? Encoding.Latin1 : null;
             },
-        };
+        });
 
         var rejection = mapping.DecodeByApplication(
             Pairs(
@@ -35,19 +35,19 @@ public sealed class CgiMappingTests
     public void CanDecodeHeader_LineBreakOrNull_NotWithAnyEncoding()
         => Assert.All((byte[])[(byte)'\r', (byte)'\n', 0], static value =>
         {
-            Assert.False(new CgiMapping().CanDecodeHeader([(byte)'a', value]));
+            Assert.False(new CgiMapping(new()).CanDecodeHeader([(byte)'a', value]));
             Assert.False(
-                new CgiMapping
+                new CgiMapping(new()
                 {
                     RequestHeaderEncodingSelector = static _ => Encoding.Latin1,
-                }.CanDecodeHeader([(byte)'a', value]));
+                }).CanDecodeHeader([(byte)'a', value]));
         });
 
     /// <summary>None was chosen, or one that throws.</summary>
     [Theory, Values(false, true)]
     public void DecodeByApplication_NotUtf8_IsTheClientsMistake(bool isChosen)
     {
-        var mapping = new CgiMapping { RequestHeaderEncodingSelector = _ => isChosen ? s_strictUtf8 : null };
+        var mapping = new CgiMapping(new() { RequestHeaderEncodingSelector = _ => isChosen ? s_strictUtf8 : null });
 
         Assert.Equal(
             RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xe9])), out _));
@@ -60,12 +60,12 @@ public sealed class CgiMappingTests
     [InlineData("caf\xe9", "café")]
     [InlineData("\xc3\xa9\xff", "Ã©ÿ")]
     public void DecodeVariable_Utf8IfValid_OtherwiseLatin1(string bytes, string text)
-        => Assert.Equal(text, new CgiMapping().DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
+        => Assert.Equal(text, new CgiMapping(new()).DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
 
     [Fact]
     public void DecodeHeader_PersonalValue_IsNotShared()
     {
-        var mapping = new CgiMapping();
+        var mapping = new CgiMapping(new());
 
         Assert.NotSame(mapping.DecodeHeader("Cookie", "a=1"u8), mapping.DecodeHeader("Cookie", "a=1"u8));
         Assert.NotSame(
@@ -76,7 +76,7 @@ public sealed class CgiMappingTests
     [Fact]
     public void Map_TargetWithQuery_SharesOnlyThePath()
     {
-        var mapping = new CgiMapping();
+        var mapping = new CgiMapping(new());
         var parameters = Pairs(("REQUEST_METHOD", "GET"u8.ToArray()), ("REQUEST_URI", "/path?query=1"u8.ToArray()));
 
         CgiRequestMapper.Map(parameters, mapping, out var first);
@@ -90,12 +90,12 @@ public sealed class CgiMappingTests
     }
 
     [Fact]
-    public void PathBaseBytes_AreItsUtf8()
+    public void PathBase_IsItsUtf8()
     {
-        Assert.Empty(new CgiMapping().PathBaseBytes);
+        Assert.Empty(new CgiMapping(new()).PathBase);
         Assert.Equal(
             "/gr\xc3\xb6\xc3\x9f" + "e",
-            Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
+            Encoding.Latin1.GetString(new CgiMapping(new() { PathBase = "/größe" }).PathBase));
     }
 
     private static byte[] Pairs(params (string Name, byte[] Value)[] pairs)

@@ -33,13 +33,14 @@ internal sealed class CgiParameters
     /// <summary>Maps the params, which must not be rejected.</summary>
     public RequestHead Map(CgiMapping? mapping = null)
     {
-        Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out var head));
+        var rejection = CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(new()), out var head);
+        Assert.Equal(RequestRejection.None, rejection);
         return head;
     }
 
     public RequestRejection Reject(
-        CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out _);
+        CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(new()), out _);
 
     public string GetRawTarget(CgiMapping? mapping = null)
-        => CgiRequestMapper.GetRawTarget(Bytes, mapping ?? new CgiMapping());
+        => CgiRequestMapper.GetRawTarget(Bytes, mapping ?? new CgiMapping(new()));
 }

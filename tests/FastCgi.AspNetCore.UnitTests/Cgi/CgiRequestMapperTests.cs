@@ -157,7 +157,8 @@ public sealed class CgiRequestMapperTests
     internal void Map_MoreParametersThanTheLimit_Rejected(int limit, bool isTaken)
         => Assert.Equal(
             isTaken ? RequestRejection.None : RequestRejection.TooManyParameters,
-            CgiParameters.Get(("A", ""), ("A", "")).Reject(new CgiMapping { MaxParameterCount = limit }));
+            CgiParameters.Get(("A", ""), ("A", "")).Reject(
+                new CgiMapping(new() { Limits = { MaxRequestParameterCount = limit } })));
 
     [Fact]
     public void Map_Repeated_TheLastCounts()

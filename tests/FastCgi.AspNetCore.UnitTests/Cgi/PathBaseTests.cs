@@ -27,7 +27,7 @@ public sealed class PathBaseTests
     public void Map_PathBase_IsWholeSegmentsInTheSpellingOfTheRequest(
         string pathBase, string requestUri, string expectedBase, string expectedPath)
     {
-        var head = CgiParameters.Get(("REQUEST_URI", requestUri)).Map(new CgiMapping { PathBase = pathBase });
+        var head = CgiParameters.Get(("REQUEST_URI", requestUri)).Map(new CgiMapping(new() { PathBase = pathBase }));
 
         Assert.Equal((expectedBase, expectedPath), (head.PathBase, head.Path));
     }
@@ -52,7 +52,7 @@ public sealed class PathBaseTests
     [Fact]
     public void Map_ParameterAndOption_TheParameterCounts()
     {
-        var mapping = new CgiMapping { PathBase = "/option" };
+        var mapping = new CgiMapping(new() { PathBase = "/option" });
 
         Assert.Equal(
             "/param", CgiParameters.Get(("REQUEST_URI", "/param/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
@@ -89,7 +89,7 @@ public sealed class PathBaseTests
         var parameters = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName));
         if (pathInfo is not null)
             parameters.Add("PATH_INFO", pathInfo);
-        var head = parameters.Map(new CgiMapping { TrustScriptName = true });
+        var head = parameters.Map(new CgiMapping(new() { TrustScriptName = true }));
 
         Assert.Equal((expectedBase, expectedPath), (head.PathBase, head.Path));
     }
@@ -97,7 +97,7 @@ public sealed class PathBaseTests
     [Fact]
     public void Map_OptionAndAnotherSource_TheOptionCounts()
     {
-        var trusting = new CgiMapping { PathBase = "/a", TrustScriptName = true };
+        var trusting = new CgiMapping(new() { PathBase = "/a", TrustScriptName = true });
         Assert.Equal("/a", CgiParameters.Get((
             "REQUEST_URI", "/a/b/c"), ("SCRIPT_NAME", "/a/b"), ("PATH_INFO", "/c")).Map(trusting).PathBase);
 
@@ -106,7 +106,7 @@ public sealed class PathBaseTests
         foreach (
             var source in (FastCgiPathSource[])[FastCgiPathSource.DocumentUri, FastCgiPathSource.ScriptNameAndPathInfo])
         {
-            var head = parameters.Map(new CgiMapping { PathBase = "/app", PathSource = source });
+            var head = parameters.Map(new CgiMapping(new() { PathBase = "/app", PathSource = source }));
             Assert.Equal(("/app", "/x y"), (head.PathBase, head.Path));
         }
     }
@@ -134,9 +134,9 @@ public sealed class PathBaseTests
 
         foreach (var (source, parameters) in combinations)
         {
-            var head = parameters.Map(new CgiMapping { PathSource = source, TrustScriptName = true });
+            var head = parameters.Map(new CgiMapping(new() { PathSource = source, TrustScriptName = true }));
 
-            Assert.Equal(parameters.Map(new CgiMapping { PathSource = source }).Path, head.PathBase + head.Path);
+            Assert.Equal(parameters.Map(new CgiMapping(new() { PathSource = source })).Path, head.PathBase + head.Path);
             Assert.True(head.PathBase.Length == 0 || head.Path.Length == 0 || head.Path[0] == '/');
         }
     }

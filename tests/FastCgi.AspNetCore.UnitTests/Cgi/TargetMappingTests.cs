@@ -30,7 +30,7 @@ public sealed class TargetMappingTests
     public void Map_FromEachSource_IsThePathAndTheQuery(
         FastCgiPathSource source, string variables, string path, string query, string rawTarget)
     {
-        var mapping = new CgiMapping { PathSource = source };
+        var mapping = new CgiMapping(new() { PathSource = source });
         var parameters = CgiParameters.Parse(variables);
         var head = parameters.Map(mapping);
 
@@ -107,13 +107,13 @@ public sealed class TargetMappingTests
 
     [Fact]
     public void GetRawTarget_MalformedParameters_Empty()
-        => Assert.Equal("", CgiRequestMapper.GetRawTarget([1, 2, 3], new CgiMapping()));
+        => Assert.Equal("", CgiRequestMapper.GetRawTarget([1, 2, 3], new CgiMapping(new())));
 
     [Fact]
     [Contract("H6")]
     public void Map_PathEqualsItsRawForm_IsTheSameString()
     {
-        var mapping = new CgiMapping();
+        var mapping = new CgiMapping(new());
         var parameters = CgiParameters.Get(("REQUEST_URI", "/a/b"));
 
         Assert.Same(parameters.Map(mapping).Path, parameters.GetRawTarget(mapping));

@@ -12,7 +12,7 @@ public sealed class SocketActivationTests
     [InlineData("7", "2", "", "3=unknown 4=unknown")]
     [InlineData("7", "3", "web::web", "3=web 4= 5=web")]
     public void Read_Variables_AreTheSocketsFromThreeOn(string? process, string? count, string? names, string sockets)
-        => Assert.Equal(sockets, string.Join(' ', SocketActivation.Read(process, count, names).Select(
+        => Assert.Equal(sockets, string.Join(' ', InheritedSockets.ReadPassed(process, count, names).Select(
             static socket => $"{socket.Item1}={socket.Item2}")));
 
     [Theory]
@@ -22,12 +22,13 @@ public sealed class SocketActivationTests
     [InlineData("2", "web", "LISTEN_FDNAMES is 'web'")]
     [InlineData("1", "web:admin", "LISTEN_FDNAMES is 'web:admin'")]
     public void Read_BadVariable_ErrorNamesItAndItsValue(string count, string? names, string text)
-        => Assert.Contains(text, Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message);
+        => Assert.Contains(
+            text, Assert.Throws<IOException>(() => InheritedSockets.ReadPassed("7", count, names)).Message);
 
     [Fact]
     public void IsFor_Process_Exactly()
     {
-        Assert.True(SocketActivation.IsFor("7", 7));
-        Assert.All(["8", "07", "", null], static process => Assert.False(SocketActivation.IsFor(process, 7)));
+        Assert.True(InheritedSockets.IsFor("7", 7));
+        Assert.All(["8", "07", "", null], static process => Assert.False(InheritedSockets.IsFor(process, 7)));
     }
 }

@@ -21,7 +21,7 @@ public sealed class StandardStreamsTests
         Assert.False(Judge(write, write));
         Assert.False(Judge(otherWrite, write));
         using (new DescriptorTable.Replaced(Stream, write))
-            Assert.False(StandardStreams.IsPipeOfTheRuntime(Stream));
+            Assert.False(Descriptors.IsPipeOfTheRuntime(Stream));
         using (var device = File.OpenHandle("/dev/null", FileMode.Open, FileAccess.ReadWrite))
             Assert.False(Judge(read, (int)device.DangerousGetHandle()));
 
@@ -36,7 +36,7 @@ public sealed class StandardStreamsTests
         var (output, error) = (Console.Out, Console.Error);
         var before = Targets();
 
-        StandardStreams.Secure();
+        Descriptors.SecureStandardStreams();
 
         Assert.Same(output, Console.Out);
         Assert.Same(error, Console.Error);
@@ -53,6 +53,6 @@ public sealed class StandardStreamsTests
     {
         using var first = new DescriptorTable.Replaced(Before, before);
         using var second = new DescriptorTable.Replaced(Stream, stream);
-        return StandardStreams.IsPipeOfTheRuntime(Stream);
+        return Descriptors.IsPipeOfTheRuntime(Stream);
     }
 }

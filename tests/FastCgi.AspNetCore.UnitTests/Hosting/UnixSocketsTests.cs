@@ -185,8 +185,8 @@ public sealed class UnixSocketsTests : IDisposable
     [Fact]
     public async Task Listen_FolderIsLockedForever_ContinuesAfterAWhileAndWarns()
     {
-        using var folder = new FolderLock(SocketPath);
-        Assert.True(folder.TryAcquire());
+        using var folder = Libc.Open(_folder.FullName);
+        Assert.True(SocketFile.TryLock(folder));
 
         var listening = await Task.Run(() => Listen()).WaitAsync(TimeSpan.FromSeconds(30));
         using var socket = listening.Socket;
@@ -200,8 +200,8 @@ public sealed class UnixSocketsTests : IDisposable
     [Fact]
     public async Task Listen_FolderIsLockedForAWhile_WaitsForIt()
     {
-        var folder = new FolderLock(SocketPath);
-        Assert.True(folder.TryAcquire());
+        var folder = Libc.Open(_folder.FullName);
+        Assert.True(SocketFile.TryLock(folder));
         var listening = Task.Run(() => Listen());
         Assert.False(File.Exists(SocketPath));
 

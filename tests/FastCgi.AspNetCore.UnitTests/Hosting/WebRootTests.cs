@@ -19,7 +19,7 @@ public sealed class WebRootTests
             Directory.CreateDirectory(application.GetPath("wwwroot"));
         using var logs = new CollectedLogs();
 
-        WebRoot.Report(
+        FastCgiServer.ReportWebRoot(
             new TestEnvironment
             {
                 ContentRootPath = contentRoot.Path,

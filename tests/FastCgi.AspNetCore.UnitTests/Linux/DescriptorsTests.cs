@@ -126,10 +126,10 @@ public sealed class DescriptorsTests : IDisposable
     /// <summary>Without TCP_NODELAY, a response of several sends would wait 40 ms between them.</summary>
     [Fact]
     [Contract("T40")]
-    public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
+    public void ListenerOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
     {
         using var listener = TestSockets.ListenTcp();
-        TcpOptions.Set(listener);
+        ListenerOptions.SetTcp(listener);
 
         using var peer = TestSockets.Connect(listener);
         using var accepted = Accept(listener);

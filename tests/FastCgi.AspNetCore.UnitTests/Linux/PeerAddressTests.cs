@@ -13,7 +13,7 @@ public sealed class PeerAddressTests : IDisposable
         var (server, client) = Connect(TestSockets.ListenTcp());
 
         Assert.Equal(client.LocalEndPoint, PeerAddress.Get(server));
-        Assert.Null(PeerAddress.DescribeProcess(server));
+        Assert.Equal(client.LocalEndPoint!.ToString(), PeerAddress.Describe(server));
         Assert.Equal(1, client.Send(new byte[1]));
         Assert.Equal(1, server.Receive(new byte[1]));
     }
@@ -22,7 +22,7 @@ public sealed class PeerAddressTests : IDisposable
     [Theory]
     [InlineData("a plain name~", "a plain name~")]
     [InlineData("\u001b[31m\u007f\t!", "?[31m??!")]
-    public void DescribeProcess_OfAUnixSocket_NameUserAndTheSocketLivesOn(string name, string shown)
+    public void Describe_AUnixSocket_NameUserAndTheSocketLivesOn(string name, string shown)
     {
         var (server, client) = Connect(TestSockets.ListenUnix());
         var file = $"/proc/self/task/{Environment.ProcessId}/comm";
@@ -30,9 +30,10 @@ public sealed class PeerAddressTests : IDisposable
         File.WriteAllText(file, name);
         try
         {
-            var user = SystemAccounts.FindUser(Environment.UserName);
-            var expected = $"process {Environment.ProcessId} ({shown}) of user {user} over a Unix socket";
-            Assert.Equal(expected, PeerAddress.DescribeProcess(server));
+            var group = SystemAccounts.GetGroupName(LocalAccounts.Find(Environment.UserName)!.Groups[0]);
+            var expected = $"process {Environment.ProcessId} ({shown}) of the user {Environment.UserName} and the "
+                + $"group {group} over a Unix socket";
+            Assert.Equal(expected, PeerAddress.Describe(server));
         }
         finally
         {
@@ -44,11 +45,11 @@ public sealed class PeerAddressTests : IDisposable
     }
 
     [Theory]
-    [InlineData("192.0.2.1", "192.0.2.1")]
-    [InlineData("::ffff:192.0.2.1", "192.0.2.1")]
-    [InlineData("2001:db8::1", "2001:db8::1")]
+    [InlineData("192.0.2.1", "192.0.2.1:9000")]
+    [InlineData("::ffff:192.0.2.1", "192.0.2.1:9000")]
+    [InlineData("2001:db8::1", "[2001:db8::1]:9000")]
     public void Describe_Address_AsInTheSetting(string address, string shown)
-        => Assert.Equal(shown, PeerPolicy.Describe(new IPEndPoint(IPAddress.Parse(address), 9_000)));
+        => Assert.Equal(shown, PeerAddress.Describe(new IPEndPoint(IPAddress.Parse(address), 9_000)));
 
     [Fact]
     public void Describe_NoAddress_IsUnknown()
@@ -56,9 +57,9 @@ public sealed class PeerAddressTests : IDisposable
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 
         Assert.Null(PeerAddress.Get(socket));
-        Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
-        Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
-        Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)));
+        Assert.Equal("an unknown peer", PeerAddress.Describe(socket));
+        Assert.Equal("an unknown peer", PeerAddress.Describe((EndPoint?)null));
+        Assert.Contains("example.com", PeerAddress.Describe(new DnsEndPoint("example.com", 9_000)));
     }
 
     /// <summary>A setting for one kind of endpoint excludes all peers of the other kind.</summary>

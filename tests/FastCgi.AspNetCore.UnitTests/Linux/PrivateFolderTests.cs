@@ -20,7 +20,7 @@ public sealed class PrivateFolderTests
         var mounts = scratch.GetPath("mountinfo");
         File.WriteAllText(mounts, Mounts);
 
-        Assert.Equal(folder, PrivateFolder.Find(path, mounts));
-        Assert.Null(PrivateFolder.Find(path, mounts + "-absent"));
+        Assert.Equal(folder, SystemFile.FindPrivateFolder(path, mounts));
+        Assert.Null(SystemFile.FindPrivateFolder(path, mounts + "-absent"));
     }
 }

@@ -21,7 +21,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var waiting = TestSockets.Connect(socket);
 
         var start = Stopwatch.GetTimestamp();
-        Assert.True(AcceptQueue.TryClose(socket));
+        Assert.True(ListenerOptions.TryCloseQueue(socket));
 
         // Handshakes that have begun end meanwhile.
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
@@ -39,7 +39,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var socket = TestSockets.ListenUnix();
         var isClosed = true;
 
-        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryClose(socket));
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = ListenerOptions.TryCloseQueue(socket));
 
         Assert.False(isClosed);
     }
@@ -141,7 +141,7 @@ public sealed partial class RefusedCallTests : IDisposable
         using var accepted = _unix.Accept();
         // They have already loaded everything they need.
         Assert.NotNull(Descriptors.Count());
-        Assert.NotNull(PeerAddress.DescribeProcess(accepted));
+        Assert.NotNull(PeerAddress.Describe(accepted));
         Assert.NotNull(LocalAccounts.Find("root"));
 
         Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
@@ -149,7 +149,7 @@ public sealed partial class RefusedCallTests : IDisposable
             Assert.Null(Descriptors.Count());
             Assert.Contains(
                 $"process {Environment.ProcessId} (whose name could not be read) of",
-                PeerAddress.DescribeProcess(accepted));
+                PeerAddress.Describe(accepted));
             Assert.Null(LocalAccounts.Find("root"));
         });
     }

@@ -50,7 +50,7 @@ public sealed class ThreadLimitTests : IDisposable
     [Fact]
     public void GetForHandlers_LimitOfTheUser_Counts() => Assert.Equal(75, Get(userLimit: 100));
 
-    private int Get(long? userLimit = null) => ThreadLimit.GetForHandlers(
+    private int Get(long? userLimit = null) => ResourceLimits.GetHandlerThreads(
         _folder.GetPath("proc"), _folder.GetPath("groups"), userLimit);
 
     private void WriteGroup(string group, string folder, long limit, long used)

@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class RequestParametersTests
 {
-    private RequestParameters _parameters = new(new CgiMapping(), []);
+    private RequestParameters _parameters = new(new CgiMapping(new()), []);
 
     [Fact]
     public void Append_AnyPieces_TheBytesInOrder()
@@ -119,5 +119,5 @@ public sealed class RequestParametersTests
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)
-        => _parameters = new(new CgiMapping(), [.. _parameters.Span, .. CgiParameters.Get(variables).Bytes]);
+        => _parameters = new(new CgiMapping(new()), [.. _parameters.Span, .. CgiParameters.Get(variables).Bytes]);
 }

@@ -56,7 +56,7 @@ internal sealed class ResponseRig
     /// <summary>The web server aborts a request. The record that ends it is queued.</summary>
     public void Abort(int id = 1) => Receive(RecordBytes.Abort(id));
 
-    public void Complete(Exception? exception = null) => RequestCompletion.Complete(Request, exception);
+    public void Complete(Exception? exception = null) => Request.Complete(exception);
 
     /// <summary>Queues a record of no response, and sends it unless a send is under way.</summary>
     public void Occupy()
@@ -153,7 +153,7 @@ internal sealed class ResponseRig
         /// <summary>The sent bytes that the system still holds.</summary>
         public long? Undelivered { get; set; }
 
-        public override EndPoint? RemoteEndPoint => null;
+        public override string DescribePeer() => "a test";
 
         public override bool CanReset => true;
 

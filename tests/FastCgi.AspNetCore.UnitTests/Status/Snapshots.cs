@@ -37,11 +37,26 @@ internal static class Snapshots
         Recent = new RecentStatus(60, 1.1, 1.2, 1.3, 1.4, 31, 0.25, 0.5, null, 4),
         Resources = new ResourceStatus(41, 42, 43, 4.4, 45, 46, 47, 48, 49, 50, 51),
         Limits = [new LimitStatus("MaxConcurrentRequests", "100", 21, 0.21)],
-        Recommendations = [new FindingStatus(61, "HostNotPassed", "Warning", "Add <a> & \"b\".", 62, s_start)],
-        Errors = [new FindingStatus(63, "LoopFailed", "Error", "It failed.", 64, s_start)],
-        FrontEnds = [new FrontEndStatus("nginx", s_start, 71, 72, 73, 74, 75, 76, 77)],
+        Recommendations = [new JournalEntry(61, "HostNotPassed", LogLevel.Warning, "Add <a> & \"b\".", 62, s_start)],
+        Errors = [new JournalEntry(63, "LoopFailed", LogLevel.Error, "It failed.", 64, s_start)],
+        FrontEnds =
+        [
+            new FrontEnd("nginx", s_start)
+            {
+                Samples = 71,
+                KeepConnection = 72,
+                WithScheme = 73,
+                WithoutScheme = 74,
+                WithTarget = 75,
+                WithoutHost = 76,
+                WithClient = 77,
+                WithUser = 79,
+                PassesAuthorization = true,
+                Challenges = 80,
+            },
+        ],
         OtherFrontEndSamples = 78,
-        OpenConnections = [new ConnectionStatus("c1", "unix", 8.1, "active", 82, 83, 84, 85)],
-        ActiveRequests = [new RequestStatus("c1", 1, 9.1, "GET", "/", null, "in the application", 92, 93)],
+        OpenConnections = [new ConnectionDescription("c1", "unix", 8, "active", 82, 83, 84, 85)],
+        ActiveRequests = [new RequestDescription("c1", 1, 91, 9.1, "GET", "/", null, "in the application", 92, 93)],
     };
 }

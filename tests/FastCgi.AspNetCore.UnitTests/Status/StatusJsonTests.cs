@@ -24,10 +24,11 @@ public sealed class StatusJsonTests
         "errors":[{"eventId":63,"name":"LoopFailed","level":"Error","message":"It failed.","count":64,
         "lastSeen":"2026-01-02T03:04:05+00:00"}],
         "frontEnds":[{"software":"nginx","lastSeen":"2026-01-02T03:04:05+00:00","samples":71,"keepConnection":72,
-        "withScheme":73,"withTarget":74,"withoutHost":75,"withClient":76,"withUser":77}],
-        "otherFrontEndSamples":78,"openConnections":[{"id":"c1","peer":"unix","age":8.1,"state":"active","requests":82,
+        "withScheme":73,"withoutScheme":74,"withTarget":75,"withoutHost":76,"withClient":77,"withUser":79,
+        "passesAuthorization":true,"challenges":80}],
+        "otherFrontEndSamples":78,"openConnections":[{"id":"c1","peer":"unix","age":8,"state":"active","requests":82,
         "active":83,"bytesReceived":84,"bytesSent":85}],
-        "activeRequests":[{"connection":"c1","id":1,"age":9.1,"method":"GET","path":"/","client":null,
+        "activeRequests":[{"connection":"c1","id":1,"sequence":91,"age":9.1,"method":"GET","path":"/","client":null,
         "state":"in the application","bytesRead":92,"bytesWritten":93}]}
         """;
 
@@ -47,8 +48,8 @@ public sealed class StatusJsonTests
     [Fact]
     public void Page_OfASnapshot_ContainsItAndAFreshNonce()
     {
-        var page = StatusPage.Write(Snapshots.Full, out var policy);
-        StatusPage.Write(Snapshots.Full, out var other);
+        var page = StatusEndpoint.WritePage(Snapshots.Full, out var policy);
+        StatusEndpoint.WritePage(Snapshots.Full, out var other);
 
         Assert.Matches("^default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-[A-Za-z0-9+/]{22}=='; "
             + "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'$", policy);

@@ -119,7 +119,8 @@ public sealed class ConnectionLifetimeTests
                 lifetime.TryLeave();
                 break;
             case Event.AllSent:
-                return lifetime.Decide(isIdle: requests == 0, isUndelivered: false, canWait: true, now: 1);
+                return lifetime.Decide(
+                    isIdle: requests == 0, isUndelivered: false, canWait: true, hasNoInput: false, now: 1);
             case Event.Drained when lifetime.Phase == ConnectionPhase.Draining:
                 lifetime.OnDrained(1, now: 1);
                 break;

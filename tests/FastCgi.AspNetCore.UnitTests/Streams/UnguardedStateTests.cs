@@ -87,7 +87,6 @@ public sealed class UnguardedStateTests
         ["RequestStream._declaredLength"] = BeforePublication,
         ["RequestStream._hasReturned"] = Volatile,
         ["RequestStream._isClaimed"] = Exchanged,
-        ["RequestStream._outcome"] = Volatile,
         ["RequestStream._phase"] = Volatile,
     };
 

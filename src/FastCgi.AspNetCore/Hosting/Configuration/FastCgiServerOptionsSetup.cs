@@ -7,7 +7,7 @@ using static SettingValues;
 /// <summary>Binds <c>FastCgi</c> by hand: for trimming, and to report invalid settings by their path.</summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
-    private readonly IConfigurationSection _section = configuration.GetSection(SettingNames.Root);
+    private readonly IConfigurationSection _section = configuration.GetSection(Settings.Root);
 
     public void Configure(FastCgiServerOptions options)
     {
@@ -45,7 +45,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                     AddRoot(root, options.SendFile);
                 break;
             default:
-                var apply = SettingNames.Values.GetValueOrDefault(name) ?? throw Unknown(setting);
+                var apply = Settings.Bindings.GetValueOrDefault(name) ?? throw Unknown(setting);
                 Set(setting, () => apply(options, setting.Value));
                 break;
         }
@@ -137,7 +137,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
     {
-        var advice = SettingNames.FindLike(setting.Path) is { } path
+        var advice = Settings.FindLike(setting.Path) is { } path
             ? $"Did you mean {path}?"
             : "See FastCgiServerOptions for the options.";
         return new($"Configuration: {setting.Path} is not an option of the FastCGI server. {advice}");

@@ -4,6 +4,17 @@ namespace FastCgi.AspNetCore.Hosting.Endpoints;
 /// <param name="refusal">The reason why this process ignores passed sockets; null if it does not.</param>
 internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
+    private const string ProcessVariable = "LISTEN_PID";
+    private const string CountVariable = "LISTEN_FDS";
+    private const string NamesVariable = "LISTEN_FDNAMES";
+
+    /// <summary>The inode of the process's descriptor, beside its id: since systemd 259.</summary>
+    private const string ProcessInodeVariable = "LISTEN_PIDFDID";
+
+    // SD_LISTEN_FDS_START, and the default name.
+    private const int FirstDescriptor = 3;
+    private const string NoName = "unknown";
+
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
     /// <summary>The sockets of this process. The first access hides them from child processes.</summary>
@@ -65,13 +76,13 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
         if (!OperatingSystem.IsLinux())
             return new InheritedSockets([]);
 
-        var process = Take(SocketActivation.ProcessVariable);
-        var count = Take(SocketActivation.CountVariable);
-        var names = Take(SocketActivation.NamesVariable);
-        Take(SocketActivation.ProcessInodeVariable);
-        var isOurs = SocketActivation.IsFor(process, Environment.ProcessId);
-        var passed = isOurs ? SocketActivation.Read(process, count, names) : [];
-        StandardStreams.Secure();
+        var process = Take(ProcessVariable);
+        var count = Take(CountVariable);
+        var names = Take(NamesVariable);
+        Take(ProcessInodeVariable);
+        var isOurs = IsFor(process, Environment.ProcessId);
+        var passed = isOurs ? ReadPassed(process, count, names) : [];
+        Descriptors.SecureStandardStreams();
         var found = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
             found.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
@@ -83,10 +94,33 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
 
         var isRefused = !isOurs && !string.IsNullOrEmpty(process) && !string.IsNullOrEmpty(count);
         return new InheritedSockets(found, isRefused
-            ? $"{SocketActivation.ProcessVariable} is {process} but this is process {Environment.ProcessId}. A "
+            ? $"{ProcessVariable} is {process} but this is process {Environment.ProcessId}. A "
                 + "script must start the application with exec"
             : null);
     }
+
+    /// <summary>Reads the variables with which systemd passes sockets (sd_listen_fds(3)).</summary>
+    internal static IReadOnlyList<(int Descriptor, string Name)> ReadPassed(
+        string? process, string? count, string? names)
+    {
+        if (string.IsNullOrEmpty(process) || string.IsNullOrEmpty(count))
+            return [];
+
+        if (!int.TryParse(count, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
+            || number > int.MaxValue - FirstDescriptor)
+            throw new IOException($"{CountVariable} is '{count}', which is not a number of sockets. Correct the "
+                + "parent process, which sets it.");
+
+        var given = string.IsNullOrEmpty(names) ? null : names.Split(':');
+        if (given is not null && given.Length != number)
+            throw new IOException($"{NamesVariable} is '{names}', which does not contain one name for each socket in "
+                + $"{CountVariable} ({number}). Correct the parent process, which sets it.");
+
+        return [.. Enumerable.Range(0, number).Select(i => (FirstDescriptor + i, given?[i] ?? NoName))];
+    }
+
+    /// <summary>Whether systemd means the process with this id.</summary>
+    public static bool IsFor(string? process, int id) => process == id.ToString(CultureInfo.InvariantCulture);
 
     private static string? Take(string variable)
     {

@@ -196,11 +196,12 @@ internal static class UnixSockets
     }
 
     [SupportedOSPlatform("linux")]
-    private static FolderLock LockFolder(string path, ILogger log)
+    private static SafeFileHandle LockFolder(string path, ILogger log)
     {
-        var folder = new FolderLock(path);
-        if (!SpinWait.SpinUntil(folder.TryAcquire, s_lockTimeout))
-            log.FolderLocked(folder.Folder, s_lockTimeout.TotalSeconds);
-        return folder;
+        var folder = Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/";
+        var handle = Libc.Open(folder);
+        if (!SpinWait.SpinUntil(() => SocketFile.TryLock(handle), s_lockTimeout))
+            log.FolderLocked(folder, s_lockTimeout.TotalSeconds);
+        return handle;
     }
 }

@@ -57,9 +57,22 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
     /// <summary>Queried only by the loop's thread, which also closes the socket.</summary>
     public override bool? HasInput => Libc.HasInput(_socket);
 
-    public override EndPoint? RemoteEndPoint => QuerySocket(PeerAddress.Get);
+    /// <summary>Any thread may call it, even while the connection closes.</summary>
+    public override string DescribePeer()
+    {
+        if (!_uses.TryBegin())
+            return PeerAddress.Unknown;
 
-    public override string DescribePeer() => QuerySocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
+        try
+        {
+            using var opened = new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
+            return PeerAddress.Describe(opened);
+        }
+        finally
+        {
+            EndUse();
+        }
+    }
 
     /// <summary>Starts receiving. Called once, on the accepting thread.</summary>
     public void Start()
@@ -266,24 +279,6 @@ internal sealed unsafe class EpollConnection : LoopConnection, IEpollSource
         if (isLost)
             Volatile.Write(ref _sendFailed, true);
         return true;
-    }
-
-    /// <summary>Queries the socket. Any thread may call it, even while the connection closes.</summary>
-    private T? QuerySocket<T>(Func<Socket, T?> query)
-        where T : class
-    {
-        if (!_uses.TryBegin())
-            return null;
-
-        try
-        {
-            using var opened = new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
-            return query(opened);
-        }
-        finally
-        {
-            EndUse();
-        }
     }
 
     private void EndUse()

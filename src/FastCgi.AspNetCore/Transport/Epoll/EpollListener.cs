@@ -58,7 +58,7 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
     private static Socket Prepare(Socket socket)
     {
         socket.Blocking = false;
-        TcpOptions.Set(socket);
+        ListenerOptions.SetTcp(socket);
         return socket;
     }
 
@@ -155,7 +155,7 @@ internal sealed class EpollListener(Engine engine, ListeningSocket listeningSock
         if (listeningSocket.Peers.Allows(socket))
             return true;
 
-        _failures.OnPeerRefused(() => PeerPolicy.Describe(socket));
+        _failures.OnPeerRefused(() => PeerAddress.Describe(socket));
         return false;
     }
 }

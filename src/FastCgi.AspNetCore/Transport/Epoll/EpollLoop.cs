@@ -14,8 +14,7 @@ internal sealed unsafe class EpollLoop : EventLoop
     private readonly LogThrottle _waitsFailed = new(TimeProvider.System);
     private readonly EventHandle _wakeUp = new();
     private readonly EpollHandle _epoll = new();
-    private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(
-        MaxEvents + 1, (nuint)sizeof(EpollEvent));
+    private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.Alloc(MaxEvents, (nuint)sizeof(EpollEvent));
 
     // By the key in their events. Keys are never reused, so an event of a removed source finds nothing.
     private readonly Dictionary<ulong, IEpollSource> _sources = [];

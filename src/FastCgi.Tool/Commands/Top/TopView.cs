@@ -56,7 +56,7 @@ internal static class TopView
         return table;
     }
 
-    private static Text Finding(FindingStatus finding, Color color)
+    private static Text Finding(JournalEntry finding, Color color)
         => Line(Invariant($"{finding.Name} ({finding.Count:N0})  {finding.Message}"), color);
 
     /// <summary>Text that cannot control the terminal.</summary>

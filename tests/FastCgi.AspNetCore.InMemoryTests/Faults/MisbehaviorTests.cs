@@ -4,14 +4,14 @@ namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 /// An application may misbehave at any stage of its response, alone on the connection or not: other requests are
 /// answered completely, and nothing leaks.
 /// </summary>
-public sealed class MisbehaviourTests
+public sealed class MisbehaviorTests
 {
     private static readonly string[] s_stages = ["begun", "written", "started", "flushed", "completed"];
 
-    public static TheoryData<string> Names => [.. Misbehaviours.All.Keys];
+    public static TheoryData<string> Names => [.. Misbehaviors.All.Keys];
 
     [Theory, MemberData(nameof(Names))]
-    public async Task Misbehaviour_AtEachStage_OthersAreUnharmed(string misbehaviour)
+    public async Task Misbehavior_AtEachStage_OthersAreUnharmed(string misbehavior)
     {
         var sibling = Waiting.Signal();
         await using var server = await TestServer.StartAsync(async context =>
@@ -26,12 +26,12 @@ public sealed class MisbehaviourTests
             }
 
             await ReachAsync(context, path[2]);
-            await Misbehaviours.All[misbehaviour](context);
+            await Misbehaviors.All[misbehavior](context);
         });
         ExpectErrors(server);
 
         // A completed request can no longer be aborted, so waiting for the abort would never end.
-        foreach (var stage in s_stages.Where(stage => stage != "completed" || misbehaviour != "waits until aborted"))
+        foreach (var stage in s_stages.Where(stage => stage != "completed" || misbehavior != "waits until aborted"))
         {
             foreach (var isAlone in new[] { true, false })
             {

@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>Things that applications should not do.</summary>
-internal static class Misbehaviours
+internal static class Misbehaviors
 {
     public static IReadOnlyDictionary<string, RequestDelegate> All { get; } =
         new Dictionary<string, RequestDelegate>

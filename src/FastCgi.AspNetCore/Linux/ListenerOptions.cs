@@ -1,7 +1,6 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Closes the accept queue before the socket, whose close would reset queued connections.</summary>
-internal static class AcceptQueue
+internal static class ListenerOptions
 {
     private const int BindToInterface = 62;
 
@@ -11,12 +10,30 @@ internal static class AcceptQueue
     // Started handshakes complete within a round trip in a server network.
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
+    /// <summary>Enables TCP_NODELAY and SO_KEEPALIVE for all connections. Has no effect on Unix sockets.</summary>
+    public static void SetTcp(Socket socket)
+    {
+        if (socket.AddressFamily == AddressFamily.Unix)
+            return;
+
+        try
+        {
+            socket.NoDelay = true;
+            socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+        }
+        catch (SocketException)
+        {
+            // Not TCP, or the peer has disconnected. The options are optional.
+        }
+    }
+
     /// <summary>
-    /// Refuses new connections; those in the queue can still be accepted. TCP has no call for this: the socket is bound
-    /// to an interface that does not exist, so the kernel finds no listener. Linux before 5.7 requires a privilege.
+    /// Closes the accept queue before the socket, whose close would reset queued connections: refuses new connections,
+    /// and lets those in the queue be accepted. TCP has no call for this: the socket is bound to an interface that does
+    /// not exist, so the kernel finds no listener. Linux before 5.7 requires a privilege.
     /// </summary>
     /// <returns>Whether the system supports this. If not, the close resets new connections.</returns>
-    public static bool TryClose(Socket socket)
+    public static bool TryCloseQueue(Socket socket)
     {
         if (!OperatingSystem.IsLinux())
             return false;
