@@ -22,6 +22,20 @@ public sealed class EpollLoopTests
         Assert.Equal("on purpose", (await server.Logs.SingleAsync("ServerFailed")).Exception!.Message);
     }
 
+    /// <summary>Loops with fewer connections get the next one.</summary>
+    [Fact]
+    public async Task Add_SystemRefuses_TheSourceDoesNotCount()
+    {
+        const int NoDescriptor = -1;
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = LoopByHand.Create(server);
+        using var source = new Source();
+
+        Assert.False(loop.Add(source, NoDescriptor, Libc.EpollIn));
+
+        Assert.Equal(0, loop.SourceCount);
+    }
+
     /// <summary>Otherwise, a connection could not start, or would never end.</summary>
     [Theory, Values(true, false)]
     public async Task Sources_ThreadIsInterruptedWhileTheTableIsInUse_AreAddedAndRemoved(bool isAdded)

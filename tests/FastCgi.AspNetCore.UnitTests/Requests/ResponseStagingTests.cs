@@ -128,6 +128,19 @@ public sealed class ResponseStagingTests
         Assert.True(first.Equals(Response.Writer.GetMemory(100_000)));
     }
 
+    /// <summary>A rest that stayed leased could be advanced over bytes of a later write.</summary>
+    [Theory, Values(100, 100_000)]
+    public async Task Memory_AdvancedAndFlushed_IsOver(int hint)
+    {
+        _rig.Begin();
+        Response.Writer.GetMemory(hint);
+        Response.Writer.Advance(1);
+
+        await Response.Writer.FlushAsync();
+
+        Assert.Throws<ArgumentOutOfRangeException>(() => Response.Writer.Advance(1));
+    }
+
     /// <summary>The thread that got a span has called again, so it no longer writes to it.</summary>
     [Fact]
     public void SpanBeyondABlock_NextOfItsThread_IsTheSame()
