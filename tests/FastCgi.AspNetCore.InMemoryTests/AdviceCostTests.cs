@@ -96,7 +96,7 @@ public sealed class AdviceCostTests
         {
         }
 
-        public override void OnOtherProtocol(string protocol, string peer)
+        public override void OnOtherProtocol(string protocol, Func<string> describePeer)
         {
         }
     }

@@ -32,7 +32,7 @@ public sealed class ConnectionEndTests
 
     [Fact]
     public Task Leaving_ARefusedRoleArrives_ConnectionClosedAfterTheRefusal() => Script.PlayAsync(
-        "get 200 12s ResetUnlessInput begin3 end=3 HalfClose",
+        "get 200 12s CheckInput begin3 end=3 HalfClose",
         static limits => limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
 
     [Fact]
@@ -69,15 +69,15 @@ public sealed class ConnectionEndTests
         clock.Advance(limit - (0.9 * tick));
         Assert.Empty(decisions);
         clock.Advance(tick);
-        Assert.Equal([CloseAction.ResetUnlessInput], decisions);
+        Assert.Equal([CloseAction.CheckInput], decisions);
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
         frontEnd.ReadAvailable();
         clock.Advance(tick);
-        Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput], decisions);
+        Assert.Equal([CloseAction.CheckInput, CloseAction.CheckInput], decisions);
 
         // A late request is answered, and then the connection is closed.
         Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-        Assert.Equal([CloseAction.ResetUnlessInput, CloseAction.ResetUnlessInput, CloseAction.Close], decisions);
+        Assert.Equal([CloseAction.CheckInput, CloseAction.CheckInput, CloseAction.Close], decisions);
     }
 
     [Fact]

@@ -85,11 +85,11 @@ internal sealed class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
             log.RoleNotServed(role);
     }
 
-    public override void OnOtherProtocol(string protocol, string peer)
+    public override void OnOtherProtocol(string protocol, Func<string> describePeer)
     {
         // Separate throttles: a client with one protocol must not hide a web server with the other.
         if (TryAcquire(protocol, out var count))
-            log.WrongProtocol(protocol, peer, count);
+            log.WrongProtocol(protocol, describePeer(), count);
     }
 
     /// <summary>At most once a minute, or once, for each message or subject.</summary>

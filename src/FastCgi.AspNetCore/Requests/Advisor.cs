@@ -27,5 +27,5 @@ internal abstract class Advisor
 
     public abstract void OnRoleNotServed(FastCgiRole role);
 
-    public abstract void OnOtherProtocol(string protocol, string peer);
+    public abstract void OnOtherProtocol(string protocol, Func<string> describePeer);
 }

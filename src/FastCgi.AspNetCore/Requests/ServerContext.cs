@@ -43,8 +43,10 @@ internal sealed class ServerContext(
     public override RequestStream CreateStream(FastCgiConnection connection, RequestStart start)
         => createRequest(this, connection, start);
 
-    public override void OnOtherProtocol(string protocol, string peer)
-        => Advise((protocol, peer), static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.peer));
+    public override void OnOtherProtocol(string protocol, Func<string> describePeer)
+        => Advise(
+            (protocol, describePeer),
+            static (advisor, other) => advisor.OnOtherProtocol(other.protocol, other.describePeer));
 
     public override void OnRoleRefused(FastCgiRole role)
         => Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role));

@@ -32,7 +32,7 @@ internal enum CloseAction : byte
     Reset,
 
     /// <summary>Determine whether there is input, and ask again: the connection is idle and about to close.</summary>
-    ResetUnlessInput,
+    CheckInput,
 
     /// <summary>Send nothing more, but keep receiving: the response in delivery would be lost.</summary>
     HalfClose,
@@ -200,7 +200,7 @@ internal struct ConnectionLifetime
                 TryFail(mustCut: false, now);
                 return CloseAction.Close;
             case ConnectionPhase.Leaving when isIdle && !isUndelivered:
-                return CloseAction.ResetUnlessInput;
+                return CloseAction.CheckInput;
             // The caller asks again: a next request is still served meanwhile.
             case ConnectionPhase.Leaving when isIdle && canWait:
                 return CloseAction.None;

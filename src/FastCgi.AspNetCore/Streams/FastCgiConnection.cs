@@ -211,7 +211,7 @@ internal sealed partial class FastCgiConnection
     {
         _server.Log.ProtocolError(Id, error);
         if (OtherProtocols.GetName(error) is { } protocol)
-            _server.OnOtherProtocol(protocol, _transport.DescribePeer());
+            _server.OnOtherProtocol(protocol, _transport.DescribePeer);
 
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;

@@ -22,7 +22,8 @@ internal abstract class StreamContext(
     /// <summary>Called under the lock of the connection.</summary>
     public abstract RequestStream CreateStream(FastCgiConnection connection, RequestStart start);
 
-    public abstract void OnOtherProtocol(string protocol, string peer);
+    /// <param name="describePeer">Queries the system, so it is called only for a message.</param>
+    public abstract void OnOtherProtocol(string protocol, Func<string> describePeer);
 
     public abstract void OnRoleRefused(FastCgiRole role);
 

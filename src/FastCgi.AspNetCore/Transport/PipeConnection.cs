@@ -135,7 +135,7 @@ internal sealed class PipeConnection : LoopConnection
             EndOutput();
             Receive();
         }
-        else if (action == CloseAction.ResetUnlessInput)
+        else if (action == CloseAction.CheckInput)
         {
             ThreadRoot.Queue(this, static connection => connection.CancelRead(), Connection.Context.Log);
         }

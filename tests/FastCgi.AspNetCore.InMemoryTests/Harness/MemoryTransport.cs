@@ -131,7 +131,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         Change(() => Decisions.Add(decision));
         switch (decision)
         {
-            case CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput:
+            case CloseAction.Close or CloseAction.HalfClose or CloseAction.CheckInput:
                 Change(() => IsClosed = true);
                 break;
             case CloseAction.Reset:

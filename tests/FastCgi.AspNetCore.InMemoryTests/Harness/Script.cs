@@ -254,7 +254,7 @@ internal sealed partial class Script
                 Assert.Equal((RecordBytes.GetValuesResult, 0), (notice.Type, notice.Id));
                 Assert.Empty(notice.Content);
                 break;
-            case nameof(CloseAction.HalfClose) or nameof(CloseAction.Close) or nameof(CloseAction.ResetUnlessInput):
+            case nameof(CloseAction.HalfClose) or nameof(CloseAction.Close) or nameof(CloseAction.CheckInput):
                 await Transport.WaitUntilAsync(
                     () => $"{Transport.Decisions.LastOrDefault()}" == word, $"the decision {word}");
                 break;

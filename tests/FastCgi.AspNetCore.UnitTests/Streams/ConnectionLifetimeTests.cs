@@ -78,7 +78,7 @@ public sealed class ConnectionLifetimeTests
                 && !(from.Phase == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
             Check(!isBack, next);
             Check(
-                action is not (CloseAction.Close or CloseAction.HalfClose or CloseAction.ResetUnlessInput)
+                action is not (CloseAction.Close or CloseAction.HalfClose or CloseAction.CheckInput)
                 || requestsNow == 0,
                 next);
             Check(endsNow <= 1, next);

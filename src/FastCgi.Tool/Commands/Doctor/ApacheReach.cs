@@ -52,7 +52,7 @@ internal static class ApacheReach
            let path = GetPath(place, line.Parent!)
            where path is not null && place.Serves(path) && !place.Find("Require").Any(IsGuard)
            select new Seen(line.Where, $"{line.Text} in <{line.Parent!.Text}>, but ProxyPass passes {path}",
-               Fix: path.Length > 1 ? $"<LocationMatch \"(?i)^{path}(/|$)\">" : "<Location \"/\">");
+               Fix: path.Length > 1 ? $"<LocationMatch \"(?i){Guards.GetPatternBelow(path)}\">" : "<Location \"/\">");
 
     /// <summary>The path that a section of files seems to guard.</summary>
     private static string? GetPath(ApachePlace place, Directive section)

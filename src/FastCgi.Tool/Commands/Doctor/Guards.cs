@@ -50,10 +50,14 @@ internal static class Guards
     public static Chance Test(string text, params IEnumerable<string> patterns)
         => patterns.Any(pattern => Place.TryMatch(pattern, text) == true) ? Chance.Always : Chance.Never;
 
+    /// <summary>The pattern of a path and all below it.</summary>
+    public static string GetPatternBelow(string path) => $"^{path.TrimEnd('/')}(/|$)";
+
     /// <summary>The pattern of a guard for all spellings.</summary>
     public static string Widen(Directive guard, string path)
     {
-        var pattern = guard.Arguments.FirstOrDefault(static word => word is ['^', '/', _, ..]) ?? $"^{path}/";
+        if (guard.Arguments.FirstOrDefault(static word => word is ['^', '/', _, ..]) is not { } pattern)
+            return GetPatternBelow(path);
         return pattern is [.., '/' or '$'] ? pattern.TrimEnd('/', '$') + "(/|$)" : pattern;
     }
 

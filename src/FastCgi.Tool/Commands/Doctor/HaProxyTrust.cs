@@ -73,7 +73,7 @@ internal sealed class HaProxyTrust
                   visit => new HaProxyTrust(place, door.Frontend, door.Bind, visit)._guard,
                   static (_, path) => $$"""
                       # instead of the test of the path:
-                      { path,url_dec,lower -m reg ^{{path.TrimEnd('/')}}(/|$) }
+                      { path,url_dec,lower -m reg {{Guards.GetPatternBelow(path)}} }
                       # before this line:
                       http-request deny if { path,url_dec -m reg /\.\.?(/|$) }
                       """,

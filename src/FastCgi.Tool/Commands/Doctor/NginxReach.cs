@@ -81,7 +81,7 @@ internal static class NginxReach
                 _ => !visit.HasHeader && Guards.NamesAddress(name) ? "" : null,
             }),
             static (_, path) => string.Format(CultureInfo.InvariantCulture,
-                "if ($uri ~* \"{0}\") {{\n# in a map of $uri: \"~*{0}\"", $"^{path.TrimEnd('/')}(/|$)"),
+                "if ($uri ~* \"{0}\") {{\n# in a map of $uri: \"~*{0}\"", Guards.GetPatternBelow(path)),
             "set_real_ip_from 192.0.2.10;\nreal_ip_header X-Forwarded-For;\n"
                 + "# in the condition, $remote_addr instead of the header");
 
